@@ -1,0 +1,78 @@
+//! Small facts about names and texts that come from foreign files.
+
+/// Shows a foreign text on a terminal without letting it act on the terminal:
+/// control characters, line breaks and bidirectional overrides become visible escapes.
+pub fn display_safe(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        let bidi = matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if c.is_control() || bidi || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}') {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Cuts a text to at most `max` characters, the last one an ellipsis when anything was cut.
+pub fn clip(text: &str, max: usize) -> String {
+    if text.chars().count() <= max {
+        return text.to_owned();
+    }
+    let mut out: String = text.chars().take(max.saturating_sub(1)).collect();
+    out.truncate(out.trim_end().len());
+    out.push('…');
+    out
+}
+
+/// True for the 36-character hexadecimal form, in either case.
+pub fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(i, b)| match i {
+            8 | 13 | 18 | 23 => b == b'-',
+            _ => b.is_ascii_hexdigit(),
+        })
+}
+
+/// True when nothing of the text would show.
+pub fn is_blank_name(text: &str) -> bool {
+    text.chars().all(|c| {
+        c.is_whitespace()
+            || c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_names_are_shown_and_do_nothing() {
+        assert_eq!(
+            display_safe("a\u{1b}[2Jb\nc\u{202e}d"),
+            "a\\u{1b}[2Jb\\u{a}c\\u{202e}d"
+        );
+        assert_eq!(display_safe("Kasse 结账 🛒"), "Kasse 结账 🛒");
+    }
+
+    #[test]
+    fn clipping_counts_characters_not_bytes() {
+        assert_eq!(clip("结账结账", 4), "结账结账");
+        assert_eq!(clip("结账结账!", 4), "结账结…");
+    }
+
+    #[test]
+    fn uuids_in_either_case_only() {
+        assert!(is_uuid("01A22CBD-4a74-7c92-bbd7-ad9fc007bfa2"));
+        assert!(!is_uuid("01a22cbd4a747c92bbd7ad9fc007bfa2"));
+        assert!(!is_uuid("agent-a4a39dc"));
+    }
+
+    #[test]
+    fn invisible_names_are_blank() {
+        assert!(is_blank_name(" \t\u{200b}\u{feff}"));
+        assert!(!is_blank_name(" x "));
+    }
+}
