@@ -20,9 +20,9 @@ impl fmt::Display for TimestampError {
 
 impl std::error::Error for TimestampError {}
 
-/// 9999-12-30T22:00:00.999Z, the last instant that every zone can show.
-const MAX_MILLIS: i64 = 253_402_207_200_999;
-/// 0001-01-01T00:00:00.000Z.
+/// The last second that every zone can show as a four-digit year.
+const MAX_MILLIS: i64 = 253_402_200_000_000;
+/// 0001-01-01T00:00:00.000Z, the first four-digit year.
 const MIN_MILLIS: i64 = -62_135_596_800_000;
 
 impl Timestamp {
@@ -107,7 +107,7 @@ mod tests {
     fn times_beyond_the_format_are_held_at_its_edge() {
         assert_eq!(
             Timestamp::from_millis(i64::MAX).to_string(),
-            "9999-12-30T22:00:00.999Z"
+            "9999-12-30T20:00:00.000Z"
         );
         assert_eq!(
             Timestamp::from_millis(i64::MIN).to_string(),

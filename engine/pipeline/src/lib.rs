@@ -1,1 +1,4 @@
-//! .
+//! The message pipeline: one path for every send, from request to proof.
+
+pub mod edge;
+pub mod identity;

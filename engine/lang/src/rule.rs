@@ -1,0 +1,406 @@
+//! One provider's rule as types. The JSON Schema comes from here.
+//!
+//! No `flatten`, `untagged` or internally tagged enum anywhere below: each
+//! buffers and loses the place of an error.
+
+use crate::at::At;
+use crate::cond::Cond;
+use crate::scalar::{OneOrMany, Pattern, Pointer};
+use crate::source::Source;
+use crate::template::Template;
+use axiowl_model::{Kind, Status};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// One provider's rule: `rules/<provider>/rule.yaml`.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// Language version; a newer one than the engine's is refused.
+    pub axiowl: At<u32>,
+    /// Provider key, equal to the folder's name.
+    pub provider: At<String>,
+    /// The word for `discover <scope>`; the provider key with dashes when left out.
+    pub scope: Option<String>,
+    /// What it is about, in a line.
+    pub title: String,
+    /// Versions of the provider's program the rule was tested with.
+    pub tested: Option<At<Tested>>,
+    /// Whether `discover all` mentions the provider when none of its roots exists.
+    #[serde(default)]
+    pub listed: Listed,
+    /// Takes `roots`, `sources`, `rows`, `name`, `status`, `evidence` and `transcript`, where
+    /// this rule does not give them (for `rows`: key by key), from a sibling rule that reads
+    /// the same store for another surface.
+    pub shares: Option<At<String>>,
+    /// Name → candidate folders; the first whose variables are set and which exists. A
+    /// candidate made of set variables alone decides even when its folder is missing.
+    #[serde(default)]
+    pub roots: BTreeMap<String, OneOrMany<At<Template>>>,
+    /// Name → reader.
+    #[serde(default)]
+    pub sources: BTreeMap<String, Source>,
+    /// How rows are put together.
+    #[serde(default)]
+    pub rows: Rows,
+    /// Where names come from.
+    #[serde(default)]
+    pub name: Option<Naming>,
+    /// First one whose condition holds; the last one usually has none.
+    #[serde(default)]
+    pub status: Vec<At<StatusRule>>,
+    /// A ladder: the first rung that holds decides; none grants more than it says.
+    #[serde(default)]
+    pub proof: Vec<At<Rung>>,
+    /// Sentences shown with a row.
+    #[serde(default)]
+    pub evidence: Vec<At<Say>>,
+    /// Other names that lead to a row.
+    #[serde(default)]
+    pub aliases: Vec<At<Template>>,
+    /// Whether an untargeted run removes rows it no longer proves.
+    #[serde(default)]
+    pub prune: Prune,
+    /// Rhai file beside the rule; it can only take away.
+    pub policy: Option<At<String>>,
+    /// Who is calling over MCP.
+    #[serde(default)]
+    pub identity: Vec<At<IdentityRule>>,
+    /// Where messages stand: proof of `seen` and `turn_done`.
+    pub transcript: Option<At<Transcript>>,
+}
+
+/// Whether `discover all` mentions a provider that is not there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Listed {
+    /// Always.
+    #[default]
+    Always,
+    /// Only when one of its roots exists.
+    WhenPresent,
+}
+
+/// The versions a rule was tested with, inclusive.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tested {
+    /// Name of the program.
+    pub program: String,
+    /// The field of a row that holds the version that wrote it.
+    pub field: Option<At<String>>,
+    /// Oldest tested version.
+    pub from: String,
+    /// Newest tested version.
+    pub to: String,
+    /// What becomes of rows outside the range.
+    #[serde(default)]
+    pub outside: Outside,
+}
+
+/// What becomes of rows written by an untested version.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outside {
+    /// They come, and the run says `unverified_version`.
+    #[default]
+    Mark,
+    /// Their metadata is kept and they are not sendable.
+    Partial,
+}
+
+/// How rows are put together.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rows {
+    /// The sources rows start from. A session that an earlier one gives is not taken from a later one.
+    pub from: Option<OneOrMany<At<String>>>,
+    /// The provider session id.
+    pub session: Option<At<Template>>,
+    /// Fields put in place of a missing one: the first that is present.
+    #[serde(rename = "let")]
+    pub first_of: Option<BTreeMap<String, OneOrMany<At<String>>>>,
+    /// Rows that belong here; what is dropped is counted with the reason.
+    #[serde(rename = "where")]
+    pub filter: Option<Cond>,
+    /// Ordered like `status`; the default is main.
+    pub kind: Option<Vec<At<KindRule>>>,
+    /// The session's last activity: the first field that is present.
+    pub seen_at: Option<OneOrMany<At<String>>>,
+    /// The field that holds the folder the session works in; `cwd` when left out.
+    pub cwd: Option<At<String>>,
+    /// Other sources, joined by a field.
+    pub join: Option<Vec<At<Join>>>,
+}
+
+/// A left join on one field, hash-indexed once.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Join {
+    /// The other source.
+    pub with: At<String>,
+    /// Field of the row; `*` joins the whole document.
+    pub on: At<String>,
+    /// Field of the other source; the same name when left out.
+    pub to: Option<At<String>>,
+    /// The name under which its fields (or the answer) appear.
+    #[serde(rename = "as")]
+    pub name: At<String>,
+    /// For documents: whether the list (or the keys of the mapping) in this field holds the
+    /// value; ids written `local:<id>` count too.
+    pub member_of: Option<At<String>>,
+    /// For documents: the value that the mapping in this field has under the row's key. Of a
+    /// list of texts the first.
+    pub value_of: Option<At<String>>,
+    /// Only whether there is such a row.
+    #[serde(default)]
+    pub exists: bool,
+}
+
+/// A kind and when a row is of it.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KindRule {
+    /// When.
+    pub when: Option<Cond>,
+    /// main, subagent, empty or copy.
+    #[schemars(with = "String")]
+    pub is: Kind,
+    /// What a person should do instead, shown as the reason (`{field}` filled in).
+    pub say: Option<At<Template>>,
+}
+
+/// Where names come from.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Naming {
+    /// In order of priority; the first usable one wins.
+    pub candidates: Vec<At<Candidate>>,
+    /// What makes a candidate unusable.
+    #[serde(default)]
+    pub reject: Vec<At<Reject>>,
+    /// Whether the bare session id may stand in for a name.
+    #[serde(default)]
+    pub session_fallback: SessionFallback,
+}
+
+/// A place a name may come from.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Candidate {
+    /// The field.
+    pub from: At<String>,
+    /// What `explain` calls it.
+    pub label: String,
+    /// Generated or derived: it enrols, but never replaces a strong name.
+    #[serde(default)]
+    pub weak: bool,
+    /// At most this many characters.
+    pub clip: Option<usize>,
+    /// Only the last part of a path.
+    #[serde(default)]
+    pub basename: bool,
+    /// Only the first line that is not blank.
+    #[serde(default)]
+    pub first_line: bool,
+    /// Put in front.
+    pub prefix: Option<String>,
+    /// What these match is cut out before anything else.
+    #[serde(default)]
+    pub strip: Vec<At<Pattern>>,
+}
+
+/// What makes a candidate unusable. Blank names are never usable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reject {
+    /// Nothing of it would show.
+    Blank,
+    /// "unknown", in any case.
+    Unknown,
+    /// "untitled …", in any case.
+    Untitled,
+    /// It has more than one line.
+    Multiline,
+    /// It has the form of a UUID.
+    Uuid,
+    /// It is the session's own id.
+    SessionId,
+}
+
+/// Whether the bare session id may stand in for a name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionFallback {
+    /// Never.
+    #[default]
+    Never,
+    /// When the run is targeted at that very id.
+    Targeted,
+    /// Always.
+    Accepted,
+}
+
+/// A status and when a row has it.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StatusRule {
+    /// When.
+    pub when: Option<Cond>,
+    /// The status.
+    #[schemars(with = "String")]
+    pub is: Status,
+    /// Sets last_error, which bars enrolment (`{field}` filled in).
+    pub error: Option<At<Template>>,
+}
+
+/// A rung of the proof ladder.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rung {
+    /// The name a row's `source` and `proof` get.
+    pub source: At<String>,
+    /// When it holds; always when left out.
+    pub when: Option<Cond>,
+    /// What it grants; nothing means evidence only.
+    #[serde(default)]
+    pub grants: Vec<Grant>,
+    /// What would be needed for more, shown as the reason.
+    pub missing: Option<String>,
+}
+
+/// What a rung grants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Grant {
+    /// The row may become a target.
+    Enroll,
+    /// A message can be sent.
+    Send,
+}
+
+/// A sentence shown with a row.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Say {
+    /// When; always when left out.
+    pub when: Option<Cond>,
+    /// The sentence; left out when a field of it is missing.
+    pub say: At<Template>,
+}
+
+/// Whether an untargeted run removes rows it no longer proves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Prune {
+    /// They stay, not sendable.
+    #[default]
+    Never,
+    /// Stale automatic rows are removed.
+    Unproven,
+}
+
+/// Who is calling over MCP, by what the host itself says.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IdentityRule {
+    /// `clientInfo.name` of the host.
+    pub client: At<String>,
+    /// Pointer into the request's params (`/_meta/…`).
+    pub from: At<Pointer>,
+    /// How strong it is.
+    pub class: IdentityClass,
+    /// What else has to hold.
+    #[serde(default)]
+    pub require: Require,
+    /// A native verifier that has to confirm it, by name.
+    pub verify: Option<At<String>>,
+}
+
+/// How strong an identity is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IdentityClass {
+    /// The host puts it into every request's metadata.
+    HostMeta,
+    /// A call id that is looked up in the provider's own transcript.
+    TranscriptCall,
+    /// An environment variable that only the host can set.
+    HostEnvProtected,
+    /// A marker left by the provider's hook.
+    HookMarker,
+}
+
+/// What else has to hold for an identity.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Require {
+    /// The value has the form of a UUID.
+    #[serde(default)]
+    pub uuid: bool,
+    /// Equals the value at this pointer.
+    pub equal: Option<At<Pointer>>,
+    /// These pointers give a value.
+    #[serde(default)]
+    pub present: Vec<At<Pointer>>,
+}
+
+/// Where messages stand in the target's own store.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Transcript {
+    /// The JSON Lines file, from a row's fields.
+    pub file: At<Template>,
+    /// Suffixes tried when the path itself does not exist.
+    #[serde(default)]
+    pub also: Vec<String>,
+    /// Records that are messages.
+    pub message: Vec<At<TranscriptRecord>>,
+    /// Records that end a turn well.
+    #[serde(default)]
+    pub done: Vec<At<TranscriptRecord>>,
+    /// Records that end a turn badly.
+    #[serde(default)]
+    pub failed: Vec<At<TranscriptRecord>>,
+}
+
+/// A record of a transcript.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TranscriptRecord {
+    /// What it must be, by JSON Pointer.
+    #[serde(rename = "where")]
+    pub filter: Option<Cond>,
+    /// Who speaks.
+    pub role: Option<String>,
+    /// Its text: the first pointer that gives one; `*` joins several by line breaks.
+    #[serde(default)]
+    pub text: OneOrMany<At<Pointer>>,
+    /// The id the provider keeps for it, ours where the provider takes one.
+    #[serde(default)]
+    pub id: OneOrMany<At<Pointer>>,
+    /// The turn it belongs to; a `done` record counts only for the message's own turn.
+    #[serde(default)]
+    pub turn: OneOrMany<At<Pointer>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_rule_parses_with_places() {
+        let text = "axiowl: 1\nprovider: p\ntitle: t\nroots: { r: \"~/.p\" }\nsources:\n  s: { json: { path: \"{r}/a.json\", fields: { id: /id } } }\nrows: { from: s, session: \"{id}\", where: { id: { matches: \"^a\", present: true } } }\nproof:\n  - { source: p_file, grants: [enroll, send] }\n";
+        let rule: Rule = serde_yaml::from_str(text).unwrap();
+        assert_eq!(*rule.axiowl, 1);
+        assert_eq!(&text[rule.proof[0].source.span.range()], "p_file");
+        let Some(Cond::Field { test, .. }) = &rule.rows.filter else {
+            panic!("{:?}", rule.rows.filter)
+        };
+        let crate::cond::Test::Ops(ops) = &test.value else {
+            panic!()
+        };
+        assert_eq!(&text[ops.matches.as_ref().unwrap().span.range()], "\"^a\"");
+    }
+}

@@ -1,0 +1,26 @@
+//! Facts that only native code can establish, offered to rules by name.
+
+use crate::{Row, World};
+use std::collections::BTreeMap;
+
+/// What a fact is asked about.
+pub struct FactQuery<'a> {
+    /// The machine.
+    pub world: &'a World,
+    /// The rule's roots: name to folder, as recorded in the examined world.
+    pub roots: &'a BTreeMap<String, String>,
+    /// The row.
+    pub row: &'a Row,
+    /// The provider session id.
+    pub session: &'a str,
+}
+
+/// Native facts, implemented beside the delivery edges. They read, and nothing else:
+/// discovery starts no program.
+pub trait NativeFacts: Send + Sync {
+    /// The names it answers.
+    fn names(&self) -> &'static [&'static str];
+
+    /// The answer; the error says why it cannot be known, which counts as no.
+    fn fact(&self, name: &str, query: &FactQuery) -> Result<bool, String>;
+}
