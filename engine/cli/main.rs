@@ -1,1 +1,61 @@
-fn main() {}
+//! AxiOwl's command line: reads arguments, puts the crates together, shows results.
+//!
+//! Nothing is decided here that a library crate could decide.
+
+mod args;
+mod demo;
+mod discover;
+mod exit;
+mod explain;
+mod list;
+mod mcp;
+mod message;
+mod office;
+mod output;
+mod pass;
+mod registry;
+mod rules;
+mod send;
+mod setup;
+mod status;
+mod worker;
+
+use args::{Cli, Command};
+use clap::Parser;
+use exit::Outcome;
+use std::process::ExitCode;
+use tracing_subscriber::EnvFilter;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let filter = EnvFilter::try_from_env("AXIOWL_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
+    match run(&cli) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            anstream::eprintln!("{failure}");
+            failure.exit.into()
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Outcome {
+    let common = &cli.common;
+    match &cli.command {
+        None => status::run(common),
+        Some(Command::Discover(arguments)) => discover::run(arguments, common),
+        Some(Command::List(arguments)) => list::run(arguments, common),
+        Some(Command::Explain(arguments)) => explain::run(arguments, common),
+        Some(Command::Send(arguments)) => send::run(arguments, common),
+        Some(Command::Message(arguments)) => message::run(arguments, common),
+        Some(Command::Registry(arguments)) => registry::run(arguments, common),
+        Some(Command::Rules(arguments)) => rules::run(arguments, common),
+        Some(Command::Mcp) => mcp::run(common),
+        Some(Command::Demo(arguments)) => demo::run(arguments),
+        Some(Command::Worker(arguments)) => worker::run(arguments, common),
+        Some(Command::EchoAgent(arguments)) => demo::agent::run(arguments, common),
+    }
+}

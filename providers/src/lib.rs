@@ -1,1 +1,66 @@
-//! .
+//! Delivery edges and native probes: one file or folder a provider.
+//!
+//! [`edges`] hands messages over, [`native_facts`] answers what rules ask native code,
+//! [`verifiers`] confirm who calls over MCP. This crate implements the seams of
+//! `axiowl-pipeline` and `axiowl-sources` and never sees a rule: what a provider's files mean
+//! for discovery is data elsewhere. It reads the providers' stores and writes none of them.
+#![warn(missing_docs)]
+
+mod child;
+mod claude_code_cli;
+mod codex;
+mod codex_facts;
+mod codex_ipc;
+mod codex_store;
+mod echo;
+mod environment;
+mod follow;
+mod ground;
+mod in_flight;
+mod processes;
+mod version;
+
+use axiowl_pipeline::edge::Edge;
+use axiowl_pipeline::identity::IdentityVerifier;
+use axiowl_sources::NativeFacts;
+use std::sync::Arc;
+
+/// The delivery edges of this build, for the pipeline's edge table.
+pub fn edges() -> Vec<Box<dyn Edge>> {
+    vec![
+        Box::new(claude_code_cli::ClaudeCodeCli),
+        Box::new(codex::Codex::CLI),
+        Box::new(codex::Codex::AGENTS),
+        Box::new(echo::Echo),
+    ]
+}
+
+/// Whether an edge delivers to a provider's sessions.
+pub fn serves(provider: &str) -> bool {
+    edges().iter().any(|edge| edge.provider() == provider)
+}
+
+/// What native code answers to rules.
+pub fn native_facts() -> Arc<dyn NativeFacts> {
+    Arc::new(codex_facts::CodexFacts)
+}
+
+/// What confirms the callers that a rule's `identity` names.
+pub fn verifiers() -> Vec<Box<dyn IdentityVerifier>> {
+    vec![Box::new(echo::EchoTranscript)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_provider_has_one_edge() {
+        let keys: Vec<_> = edges().iter().map(|edge| edge.provider()).collect();
+        let distinct: BTreeSet<_> = keys.iter().collect();
+        assert_eq!(distinct.len(), keys.len());
+        assert!(serves("codex_cli") && serves("codex") && serves("echo"));
+        assert!(serves("claude_code_cli") && !serves("remote") && !serves(""));
+    }
+}

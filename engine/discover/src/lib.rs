@@ -1,1 +1,20 @@
-//! .
+//! Discovery: from a rule and a world to explained rows.
+//!
+//! One function decides and records ([`judge`]), so `explain`, snapshots and
+//! production cannot disagree. This crate reads provider files only through
+//! `axiowl-sources`, keeps nothing, and knows no provider by name.
+
+mod assemble;
+mod condition;
+mod copies;
+mod drift;
+pub mod explain;
+pub mod identity;
+mod judge;
+mod naming;
+mod policy;
+mod run;
+mod transcript;
+
+pub use run::{Found, Options, Report, SourceCount, discover, row_of};
+pub use transcript::{Look, Place, TranscriptReader, TurnEnded};

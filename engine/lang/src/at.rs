@@ -70,8 +70,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
         let clamp = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let span = Span {
             file: FILE.get(),
-            start: clamp(u64::from(start)),
-            end: clamp(u64::from(start) + u64::from(len)),
+            start: clamp(start),
+            end: clamp(start.saturating_add(len)),
         };
         Ok(Self {
             value: spanned.value,

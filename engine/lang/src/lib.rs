@@ -6,11 +6,32 @@
 //! library ([`yaml`] hands documents to the readers as JSON values).
 
 pub mod at;
+pub mod codes;
 pub mod cond;
+pub mod config;
+pub mod diag;
+pub mod fields;
+mod folder;
+pub mod guard;
+mod identity;
+pub mod layers;
+mod lint;
+pub mod load;
+mod nearest;
+mod parse;
+pub mod policy;
+mod render;
 pub mod rule;
 pub mod scalar;
+pub mod schema;
+pub mod secrets;
+mod shares;
 pub mod source;
 pub mod template;
+mod transcript;
+mod tree;
+pub mod world_spec;
+pub mod yaml;
 
 /// The newest language version this engine reads.
 pub const LANGUAGE_VERSION: u32 = 1;

@@ -5,11 +5,13 @@
 
 use crate::at::At;
 use crate::cond::Cond;
-use crate::scalar::{OneOrMany, Pattern, Pointer};
+pub use crate::identity::{IdentityClass, IdentityRule, Require};
+use crate::scalar::{OneOrMany, Pattern};
 use crate::source::Source;
 use crate::template::Template;
+pub use crate::transcript::{Transcript, TranscriptRecord};
 use axiowl_model::{Kind, Status};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -30,7 +32,7 @@ pub struct Rule {
     /// Whether `discover all` mentions the provider when none of its roots exists.
     #[serde(default)]
     pub listed: Listed,
-    /// Takes `roots`, `sources`, `rows`, `name`, `status`, `evidence` and `transcript`, where
+    /// Takes `roots`, `sources`, `rows`, `name`, `status`, `evidence`, `transcript` and `policy`, where
     /// this rule does not give them (for `rows`: key by key), from a sibling rule that reads
     /// the same store for another surface.
     pub shares: Option<At<String>>,
@@ -69,6 +71,16 @@ pub struct Rule {
     pub identity: Vec<At<IdentityRule>>,
     /// Where messages stand: proof of `seen` and `turn_done`.
     pub transcript: Option<At<Transcript>>,
+}
+
+impl Rule {
+    /// The word for `discover <scope>`.
+    pub fn scope_word(&self) -> String {
+        match &self.scope {
+            Some(word) => word.clone(),
+            None => self.provider.replace('_', "-"),
+        }
+    }
 }
 
 /// Whether `discover all` mentions a provider that is not there.
@@ -121,6 +133,8 @@ pub struct Rows {
     /// Fields put in place of a missing one: the first that is present.
     #[serde(rename = "let")]
     pub first_of: Option<BTreeMap<String, OneOrMany<At<String>>>>,
+    /// Fields made from others (roots may be named too); absent when a part is missing.
+    pub make: Option<BTreeMap<String, At<Template>>>,
     /// Rows that belong here; what is dropped is counted with the reason.
     #[serde(rename = "where")]
     pub filter: Option<Cond>,
@@ -165,7 +179,7 @@ pub struct KindRule {
     /// When.
     pub when: Option<Cond>,
     /// main, subagent, empty or copy.
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "kinds")]
     pub is: Kind,
     /// What a person should do instead, shown as the reason (`{field}` filled in).
     pub say: Option<At<Template>>,
@@ -249,7 +263,7 @@ pub struct StatusRule {
     /// When.
     pub when: Option<Cond>,
     /// The status.
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "statuses")]
     pub is: Status,
     /// Sets last_error, which bars enrolment (`{field}` filled in).
     pub error: Option<At<Template>>,
@@ -301,88 +315,14 @@ pub enum Prune {
     Unproven,
 }
 
-/// Who is calling over MCP, by what the host itself says.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct IdentityRule {
-    /// `clientInfo.name` of the host.
-    pub client: At<String>,
-    /// Pointer into the request's params (`/_meta/…`).
-    pub from: At<Pointer>,
-    /// How strong it is.
-    pub class: IdentityClass,
-    /// What else has to hold.
-    #[serde(default)]
-    pub require: Require,
-    /// A native verifier that has to confirm it, by name.
-    pub verify: Option<At<String>>,
+fn kinds(_: &mut SchemaGenerator) -> Schema {
+    let words: Vec<&str> = Kind::ALL.iter().map(|k| k.as_str()).collect();
+    json_schema!({ "type": "string", "enum": words })
 }
 
-/// How strong an identity is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum IdentityClass {
-    /// The host puts it into every request's metadata.
-    HostMeta,
-    /// A call id that is looked up in the provider's own transcript.
-    TranscriptCall,
-    /// An environment variable that only the host can set.
-    HostEnvProtected,
-    /// A marker left by the provider's hook.
-    HookMarker,
-}
-
-/// What else has to hold for an identity.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Require {
-    /// The value has the form of a UUID.
-    #[serde(default)]
-    pub uuid: bool,
-    /// Equals the value at this pointer.
-    pub equal: Option<At<Pointer>>,
-    /// These pointers give a value.
-    #[serde(default)]
-    pub present: Vec<At<Pointer>>,
-}
-
-/// Where messages stand in the target's own store.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Transcript {
-    /// The JSON Lines file, from a row's fields.
-    pub file: At<Template>,
-    /// Suffixes tried when the path itself does not exist.
-    #[serde(default)]
-    pub also: Vec<String>,
-    /// Records that are messages.
-    pub message: Vec<At<TranscriptRecord>>,
-    /// Records that end a turn well.
-    #[serde(default)]
-    pub done: Vec<At<TranscriptRecord>>,
-    /// Records that end a turn badly.
-    #[serde(default)]
-    pub failed: Vec<At<TranscriptRecord>>,
-}
-
-/// A record of a transcript.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TranscriptRecord {
-    /// What it must be, by JSON Pointer.
-    #[serde(rename = "where")]
-    pub filter: Option<Cond>,
-    /// Who speaks.
-    pub role: Option<String>,
-    /// Its text: the first pointer that gives one; `*` joins several by line breaks.
-    #[serde(default)]
-    pub text: OneOrMany<At<Pointer>>,
-    /// The id the provider keeps for it, ours where the provider takes one.
-    #[serde(default)]
-    pub id: OneOrMany<At<Pointer>>,
-    /// The turn it belongs to; a `done` record counts only for the message's own turn.
-    #[serde(default)]
-    pub turn: OneOrMany<At<Pointer>>,
+fn statuses(_: &mut SchemaGenerator) -> Schema {
+    let words: Vec<&str> = Status::ALL.iter().map(|s| s.as_str()).collect();
+    json_schema!({ "type": "string", "enum": words })
 }
 
 #[cfg(test)]

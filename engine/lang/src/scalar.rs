@@ -2,6 +2,7 @@
 //! patterns, column types, and lists that may be written as a single item.
 
 use crate::at::At;
+use crate::codes;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
@@ -218,9 +219,13 @@ from_text!(Pattern, "a regular expression", "", |t| {
         .build()
         .map(Pattern)
         .map_err(|e| {
-            format!(
-                "bad regular expression: {}",
-                e.to_string().replace('\n', " ")
+            let text = e.to_string();
+            // The library draws the pattern over several lines; the last one says why.
+            let why = text.lines().last().unwrap_or(&text);
+            let why = why.strip_prefix("error: ").unwrap_or(why);
+            codes::marked(
+                codes::BAD_PATTERN,
+                &format!("bad regular expression `{t}`: {why}"),
             )
         })
 });

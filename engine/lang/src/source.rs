@@ -31,6 +31,10 @@ pub enum Source {
 /// milliseconds since the epoch.
 pub const FILE_FIELDS: [&str; 5] = ["path", "stem", "folder", "size", "mtime"];
 
+/// The field that elements of a mapping have beside those the rule takes: the key they
+/// stand under (absent for elements of a list).
+pub const KEY_FIELD: &str = "key";
+
 impl Source {
     /// The word that selects the reader.
     pub fn reader(&self) -> &'static str {
@@ -50,6 +54,15 @@ impl Source {
             Self::Jsonl(s) => &s.path,
             Self::Json(s) | Self::Yaml(s) => &s.path,
             Self::Folder(s) => &s.path,
+        }
+    }
+
+    /// The list in it whose elements become rows.
+    pub fn each(&self) -> Option<&Each> {
+        match self {
+            Self::Sqlite(s) => s.each.as_ref(),
+            Self::Json(s) | Self::Yaml(s) => s.each.as_ref(),
+            Self::Jsonl(_) | Self::Folder(_) => None,
         }
     }
 
@@ -86,6 +99,9 @@ impl Source {
         }
         if !matches!(self, Self::Sqlite(_)) {
             out.extend(FILE_FIELDS);
+        }
+        if self.each().is_some() {
+            out.push(KEY_FIELD);
         }
         out.sort_unstable();
         out.dedup();

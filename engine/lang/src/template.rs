@@ -1,5 +1,6 @@
 //! `{field}` and `${VARIABLE}` in texts.
 
+use crate::codes;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 use std::borrow::Cow;
@@ -118,7 +119,8 @@ impl Template {
 impl<'de> Deserialize<'de> for Template {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text).map_err(de::Error::custom)
+        Self::parse(&text)
+            .map_err(|why| de::Error::custom(codes::marked(codes::BAD_TEMPLATE, &why)))
     }
 }
 

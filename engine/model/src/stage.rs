@@ -57,6 +57,12 @@ impl Stage {
         }
     }
 
+    /// Proof of an earlier stage that arrives after the reply did: an agent answers within its
+    /// turn, and the turn ends later. It is recorded; the message stays `replied`.
+    pub fn is_late_proof(self, current: Self) -> bool {
+        current == Self::Replied && matches!(self, Self::Submitted | Self::Seen | Self::TurnDone)
+    }
+
     /// Whether a message in `before` may move to `self`.
     ///
     /// The good path only moves forward, and may skip stages it has later proof for.

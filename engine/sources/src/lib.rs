@@ -1,9 +1,31 @@
 //! Bounded, read-only readers of provider files behind one [`World`].
+//!
+//! [`read_all`] turns the sources a rule declares into tables of rows. Every reader has
+//! a limit on bytes, rows, files and time; every limit that is hit, every damaged or
+//! unreadable file becomes an issue, and costs nothing but itself. Nothing here writes,
+//! locks or creates a file below a provider's folder, starts a program, or knows a
+//! provider by name.
 
+mod column;
+mod document;
 mod facts;
+mod file;
+mod find;
+mod folder;
+#[cfg(test)]
+mod harness;
+pub mod jsonl;
+mod jsonscan;
+pub mod pointer;
+pub mod read;
+pub mod record;
+mod report;
+mod roots;
+mod sqlite;
 pub mod world;
 
 pub use facts::{FactQuery, NativeFacts};
+pub use read::{ReadOptions, Table, Tables, read_all};
 pub use world::World;
 
 /// A row of a source: field name to value. Times are milliseconds since the epoch.

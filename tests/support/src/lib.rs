@@ -1,1 +1,41 @@
-//! .
+//! Test support for AxiOwl: a mock model, and drivers for the real clients that talk to it.
+//!
+//! Nothing of the clients is simulated but the model. Not published, and not used outside tests.
+//! The drivers need Unix: process groups, tmux, `/proc`.
+
+pub mod model;
+
+#[cfg(unix)]
+mod app_server;
+#[cfg(unix)]
+pub mod child;
+#[cfg(unix)]
+mod claude;
+#[cfg(unix)]
+mod clients;
+#[cfg(unix)]
+mod codex;
+#[cfg(unix)]
+mod error;
+#[cfg(unix)]
+mod home;
+#[cfg(unix)]
+mod skip;
+#[cfg(unix)]
+mod tui;
+#[cfg(unix)]
+mod wait;
+
+pub use model::{MockModel, NoRequest, Request, Wire};
+
+#[cfg(unix)]
+pub use {
+    app_server::AppServer,
+    child::{Finished, Running},
+    clients::Clients,
+    error::DriveError,
+    home::ClientHome,
+    skip::{REQUIRE_CLIENTS, Skip, program},
+    tui::ClaudeTui,
+    wait::poll,
+};

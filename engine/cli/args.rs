@@ -1,0 +1,365 @@
+//! The command line. What each option means is said here once, for `--help` and the docs.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Finds the AI agent sessions on this machine, sends a message into exactly the one that was
+/// meant, and proves how far it got.
+#[derive(Debug, Parser)]
+#[command(name = "axiowl", version, max_term_width = 100)]
+pub struct Cli {
+    /// Options every command takes.
+    #[command(flatten)]
+    pub common: Common,
+    /// What to do; without a command, shows status.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Options every command takes.
+#[derive(Debug, Clone, Args)]
+pub struct Common {
+    /// Examine another home folder; its XDG and provider variables are not used
+    #[arg(long, global = true, value_name = "DIR")]
+    pub home: Option<PathBuf>,
+    /// Keep state in this folder instead of the default one
+    #[arg(long, global = true, value_name = "DIR")]
+    pub state: Option<PathBuf>,
+    /// Read clock, folders, executables and facts from a world file, as fixtures do
+    #[arg(long, global = true, value_name = "FILE")]
+    pub world: Option<PathBuf>,
+    /// Read rules from a folder instead of the built-in ones
+    #[arg(long, global = true, value_name = "DIR", env = "AXIOWL_RULES")]
+    pub rules: Option<PathBuf>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Find sessions and bring the registry up to date
+    Discover(Discover),
+    /// List agents, providers or messages
+    List(List),
+    /// Show why a session is, or is not, a target
+    Explain(Explain),
+    /// Send a message to a session
+    Send(Send),
+    /// Show how far a message got
+    Message(Message),
+    /// Change the registry by hand
+    Registry(Registry),
+    /// Work with rules
+    Rules(Rules),
+    /// Serve MCP on standard input and output
+    Mcp,
+    /// See the whole path once, in a temporary home, with nothing installed
+    Demo(Demo),
+    /// Delivers one message; started by `send`
+    #[command(hide = true)]
+    Worker(Worker),
+    /// The demo's built-in agent; started by its delivery edge
+    #[command(hide = true, name = "echo-agent")]
+    EchoAgent(EchoAgent),
+}
+
+/// Options of `discover`.
+#[derive(Debug, Args)]
+pub struct Discover {
+    /// codex, codex-cli, claude-code-cli … or all
+    pub scope: String,
+    /// Look for one session, by id or name
+    #[arg(long, value_name = "ID|NAME")]
+    pub target: Option<String>,
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+    /// Change nothing, show what would change
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Scan whole files where the usual windows gave no name
+    #[arg(long)]
+    pub deep: bool,
+    /// Examine a fixture folder (world.yaml and home) instead of a home
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["home", "world"])]
+    pub fixture: Option<PathBuf>,
+    /// Exit with 1 when a rule no longer fits what it reads
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Options of `list`.
+#[derive(Debug, Args)]
+pub struct List {
+    /// What to list
+    #[arg(value_enum, default_value = "agents")]
+    pub what: Listed,
+    /// Show the rows that cannot be sent to as well, with the reason
+    #[arg(long)]
+    pub all: bool,
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `list` lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Listed {
+    /// Sessions that can be sent to
+    Agents,
+    /// Providers with a rule
+    Providers,
+    /// Messages in the ledger
+    Messages,
+}
+
+/// Options of `explain`.
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// A name, session id or `provider:node:session`
+    pub target: String,
+    /// JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `send`.
+#[derive(Debug, Args)]
+pub struct Send {
+    /// A name, session id or `provider:node:session`
+    #[arg(long, value_name = "TARGET")]
+    pub to: String,
+    /// The text
+    #[arg(long, group = "text")]
+    pub body: Option<String>,
+    /// A file with the text
+    #[arg(long, value_name = "FILE", group = "text")]
+    pub body_file: Option<PathBuf>,
+    /// `-` reads the text from standard input
+    #[arg(value_name = "-", group = "text", value_parser = ["-"])]
+    pub stdin: Option<String>,
+    /// Who it is from: a session of the registry, or a name shown as claimed
+    #[arg(long, value_name = "SENDER")]
+    pub from: Option<String>,
+    /// The message this one answers
+    #[arg(long, value_name = "MESSAGE ID")]
+    pub reply_to: Option<String>,
+    /// Wait until it got this far
+    #[arg(long, value_enum, default_value = "accepted")]
+    pub wait: Wait,
+    /// How long to wait, and how long a delivery may take
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub timeout: std::time::Duration,
+    /// Refuse a name that several sessions have
+    #[arg(long)]
+    pub strict: bool,
+    /// Send nothing; show row, proof, liveness, route and the text the target would read
+    #[arg(long)]
+    pub dry_run: bool,
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How far to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Wait {
+    /// AxiOwl has it, durably
+    Accepted,
+    /// The provider took it
+    Submitted,
+    /// It stands in the target's transcript
+    Seen,
+    /// The turn that read it is over
+    Turn,
+    /// An answer came
+    Reply,
+}
+
+/// Options of `message`.
+#[derive(Debug, Args)]
+pub struct Message {
+    /// The message id
+    pub id: String,
+    /// Go on showing stages until nothing more can happen
+    #[arg(long)]
+    pub follow: bool,
+    /// How long to follow
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration)]
+    pub timeout: std::time::Duration,
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `registry`.
+#[derive(Debug, Args)]
+pub struct Registry {
+    /// What to change.
+    #[command(subcommand)]
+    pub change: RegistryChange,
+}
+
+/// What to change in the registry.
+#[derive(Debug, Subcommand)]
+pub enum RegistryChange {
+    /// Add a session by hand; discovery will not rename or demote it
+    AddAgent {
+        /// Provider key
+        #[arg(long)]
+        provider: String,
+        /// Provider session id
+        #[arg(long)]
+        session: String,
+        /// Display name
+        #[arg(long)]
+        name: String,
+        /// Further names
+        #[arg(long)]
+        alias: Vec<String>,
+        /// Folder it works in
+        #[arg(long, default_value = "")]
+        cwd: String,
+        /// Do not allow sending
+        #[arg(long)]
+        not_sendable: bool,
+    },
+    /// Give a row another display name; the old one stays as an alias
+    Rename {
+        /// Which row
+        target: String,
+        /// The new name
+        name: String,
+    },
+    /// Add an alias, or remove one
+    Alias {
+        /// Which row
+        target: String,
+        /// The alias
+        alias: String,
+        /// Remove it
+        #[arg(long)]
+        remove: bool,
+    },
+    /// Switch a row on
+    Enable {
+        /// Which row
+        target: String,
+    },
+    /// Switch a row off
+    Disable {
+        /// Which row
+        target: String,
+    },
+    /// Forget a row
+    Remove {
+        /// Which row
+        target: String,
+    },
+    /// Look for damaged lines and shared names
+    Check,
+}
+
+/// Options of `rules`.
+#[derive(Debug, Args)]
+pub struct Rules {
+    /// What to do with rules.
+    #[command(subcommand)]
+    pub action: RulesAction,
+}
+
+/// What to do with rules.
+#[derive(Debug, Subcommand)]
+pub enum RulesAction {
+    /// List rules: provider, layer, tested versions, cases
+    List {
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check rules and name every mistake
+    Check {
+        /// A rule folder, a rule file, or a folder of rule folders; all rules when left out
+        path: Option<PathBuf>,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+        /// Explain an error code
+        #[arg(long, value_name = "CODE")]
+        explain: Option<String>,
+    },
+    /// Run every fixture and compare with what is expected
+    Test {
+        /// Only this provider
+        provider: Option<String>,
+        /// Only this case
+        #[arg(long, value_name = "CASE")]
+        case: Option<String>,
+        /// Write what was found as the new expectation
+        #[arg(long)]
+        update: bool,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run a rule on real data against the rule now in force; nothing is written
+    Try {
+        /// Provider
+        provider: String,
+        /// A home to run on; yours when left out
+        #[arg(long, value_name = "DIR")]
+        against: Option<PathBuf>,
+        /// The edited rule file; the user layer's when left out
+        #[arg(long, value_name = "FILE")]
+        rule: Option<PathBuf>,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the JSON Schema of the rule language
+    Schema,
+}
+
+/// Options of `demo`.
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Leave the temporary home in place and say where it is
+    #[arg(long)]
+    pub keep: bool,
+}
+
+/// Options of the hidden `worker`.
+#[derive(Debug, Args)]
+pub struct Worker {
+    /// The message
+    #[arg(long)]
+    pub message: String,
+}
+
+/// Options of the hidden `echo-agent`.
+#[derive(Debug, Args)]
+pub struct EchoAgent {
+    /// Its session folder
+    #[arg(long)]
+    pub store: PathBuf,
+    /// Its session id
+    #[arg(long)]
+    pub session: String,
+}
+
+/// Reads `500ms`, `30s`, `5m` or `2h`.
+fn duration(text: &str) -> Result<std::time::Duration, String> {
+    let wrong = || format!("`{text}` is no time; write 500ms, 30s, 5m or 2h");
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
+    let millis = match text[digits..].trim() {
+        "ms" => 1,
+        "s" | "" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return Err(wrong()),
+    };
+    number
+        .checked_mul(millis)
+        .map(std::time::Duration::from_millis)
+        .ok_or_else(wrong)
+}

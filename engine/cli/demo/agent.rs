@@ -1,0 +1,195 @@
+//! The demo's built-in agent: what a real client does, in its smallest form.
+//!
+//! It is started with a message on standard input, writes it into its own
+//! transcript, answers by calling AxiOwl's MCP server as any host would, and
+//! closes the turn. Nothing in it knows the ledger or the registry.
+
+use crate::args::{Common, EchoAgent};
+use crate::exit::{Exit, Failure, Outcome};
+use serde_json::{Value, json};
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// A body longer than this is no message of ours.
+const LONGEST: u64 = 4 << 20;
+
+/// Takes one message and runs the turn it starts.
+pub fn run(arguments: &EchoAgent, common: &Common) -> Outcome {
+    let mut body = String::new();
+    std::io::stdin()
+        .lock()
+        .take(LONGEST)
+        .read_to_string(&mut body)?;
+    let path = arguments.store.join(format!("{}.jsonl", arguments.session));
+    let mut transcript = Transcript::open(&path)?;
+    let turn = axiowl_model::RunId::new().to_string();
+    transcript.write(&json!({ "type": "message", "role": "user", "turn": turn, "text": body }))?;
+    announce(&json!({ "type": "message_taken", "turn": turn }))?;
+    let answered = answer(&mut transcript, &turn, &body, common);
+    let ok = answered.is_ok();
+    transcript.write(&json!({ "type": "turn_end", "turn": turn, "ok": ok }))?;
+    announce(&json!({ "type": "turn_end", "turn": turn, "ok": ok }))?;
+    answered.map(|()| Exit::Done)
+}
+
+/// Answers by a tool call, as the header asks; a body without a header is only echoed.
+fn answer(
+    transcript: &mut Transcript,
+    turn: &str,
+    body: &str,
+    common: &Common,
+) -> Result<(), Failure> {
+    let said = axiowl_pipeline::body::unquote(body).unwrap_or_else(|| body.to_owned());
+    let Some(message_id) = header_id(body) else {
+        transcript
+            .write(&json!({ "type": "message", "role": "agent", "turn": turn, "text": said }))?;
+        return Ok(());
+    };
+    // The call stands in the transcript before it is made: that is what proves who called.
+    let call = axiowl_model::RunId::new().to_string();
+    let arguments = json!({ "to": "operator", "body": format!("echo: {}", said.trim()), "reply_to": message_id });
+    transcript.write(&json!({
+        "type": "tool_call", "turn": turn, "id": call, "name": "axiowl_send_message", "arguments": arguments
+    }))?;
+    let mut host = Host::start(common)?;
+    let result = host.call("axiowl_send_message", &arguments, &call)?;
+    transcript
+        .write(&json!({ "type": "tool_result", "turn": turn, "id": call, "result": result }))?;
+    host.stop()?;
+    if result["isError"] == true {
+        let said = result["content"][0]["text"]
+            .as_str()
+            .unwrap_or("no reason given");
+        return Err(Failure::new(
+            Exit::Failed,
+            format!("the answer was not taken: {said}"),
+        ));
+    }
+    Ok(())
+}
+
+/// The message id in the header line.
+fn header_id(body: &str) -> Option<&str> {
+    let rest = body.strip_prefix(axiowl_model::VISIBLE_MARK)?;
+    rest.split_once(']').map(|(id, _)| id)
+}
+
+/// One line of progress for whoever started the agent.
+fn announce(event: &Value) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{event}")?;
+    out.flush()?;
+    Ok(())
+}
+
+/// The agent's own transcript.
+struct Transcript {
+    file: File,
+}
+
+impl Transcript {
+    fn open(path: &Path) -> Result<Self, Failure> {
+        let file = OpenOptions::new()
+            .append(true)
+            .open(path)
+            .map_err(|error| {
+                Failure::new(
+                    Exit::Failed,
+                    format!("no session at {}: {error}", path.display()),
+                )
+            })?;
+        Ok(Self { file })
+    }
+
+    fn write(&mut self, record: &Value) -> Result<(), Failure> {
+        self.file.write_all(format!("{record}\n").as_bytes())?;
+        self.file.sync_data()?;
+        Ok(())
+    }
+}
+
+/// The agent as an MCP host: starts the server, greets it, calls a tool.
+struct Host {
+    child: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+    next: u64,
+}
+
+impl Host {
+    fn start(common: &Common) -> Result<Self, Failure> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(crate::setup::child_flags(common)).arg("mcp");
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit());
+        let mut child = command.spawn()?;
+        let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Failure::new(Exit::Failed, "the MCP server has no pipes"));
+        };
+        let mut host = Self {
+            child,
+            to,
+            from: BufReader::new(from),
+            next: 0,
+        };
+        host.request(
+            "initialize",
+            json!({
+                "protocolVersion": "2025-06-18",
+                "capabilities": {},
+                "clientInfo": { "name": "axiowl-echo-agent", "version": env!("CARGO_PKG_VERSION") }
+            }),
+        )?;
+        host.notify("notifications/initialized")?;
+        Ok(host)
+    }
+
+    fn call(&mut self, tool: &str, arguments: &Value, call: &str) -> Result<Value, Failure> {
+        self.request(
+            "tools/call",
+            json!({ "name": tool, "arguments": arguments, "_meta": { "axiowl/echoCall": call } }),
+        )
+    }
+
+    fn request(&mut self, method: &str, params: Value) -> Result<Value, Failure> {
+        self.next += 1;
+        let id = self.next;
+        let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        writeln!(self.to, "{line}")?;
+        self.to.flush()?;
+        loop {
+            let mut line = String::new();
+            if self.from.read_line(&mut line)? == 0 {
+                return Err(Failure::new(
+                    Exit::Failed,
+                    format!("the MCP server ended during {method}"),
+                ));
+            }
+            let answer: Value = serde_json::from_str(&line)
+                .map_err(|error| Failure::new(Exit::Failed, format!("no MCP answer: {error}")))?;
+            if answer["id"] == id {
+                if let Some(error) = answer.get("error") {
+                    return Err(Failure::new(Exit::Failed, format!("{method}: {error}")));
+                }
+                return Ok(answer["result"].clone());
+            }
+        }
+    }
+
+    fn notify(&mut self, method: &str) -> Result<(), Failure> {
+        writeln!(self.to, "{}", json!({ "jsonrpc": "2.0", "method": method }))?;
+        self.to.flush()?;
+        Ok(())
+    }
+
+    fn stop(self) -> Result<(), Failure> {
+        let Self { mut child, to, .. } = self;
+        drop(to);
+        child.wait()?;
+        Ok(())
+    }
+}

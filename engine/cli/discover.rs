@@ -1,0 +1,137 @@
+//! `axiowl discover`: each scope is merged as soon as it is done.
+
+use crate::args::{Common, Discover};
+use crate::exit::{Exit, Failure, Outcome};
+use crate::output;
+use crate::pass::{self, Pass, PassOptions};
+use crate::setup::{self, Setup};
+use axiowl_lang::load::LoadedRule;
+use axiowl_lang::rule::Listed;
+use axiowl_model::{Verdict, display_safe};
+use serde_json::json;
+use std::sync::Arc;
+
+/// The scope that runs every local one.
+const ALL: &str = "all";
+/// The scope that is known and not served.
+const REMOTE: &str = "remote";
+
+/// Runs one scope or all of them.
+pub fn run(arguments: &Discover, common: &Common) -> Outcome {
+    if arguments.scope == REMOTE {
+        remote(arguments.json);
+        return Ok(Exit::Failed);
+    }
+    let setup = match &arguments.fixture {
+        Some(fixture) => setup::open_fixture(common, fixture)?,
+        None => setup::open(common)?,
+    };
+    let rules: Vec<Arc<LoadedRule>> = match arguments.scope.as_str() {
+        ALL => setup.rules.iter().cloned().collect(),
+        scope => vec![one(&setup, scope)?],
+    };
+    let options = PassOptions {
+        target: arguments.target.clone(),
+        dry_run: arguments.dry_run,
+        deep: arguments.deep,
+    };
+    let mut fits = true;
+    let mut failed = None;
+    for rule in &rules {
+        let pass = match pass::run(&setup, rule, &options) {
+            Ok(pass) => pass,
+            // One scope's failure does not take the others with it.
+            Err(failure) if arguments.scope == ALL => {
+                anstream::eprintln!("{}: {failure}", rule.rule.provider.value);
+                failed = Some(failure);
+                continue;
+            }
+            Err(failure) => return Err(failure),
+        };
+        let unlisted = rule.rule.listed == Listed::WhenPresent && !pass.report.present;
+        if arguments.scope == ALL && unlisted {
+            continue;
+        }
+        fits &= matches!(
+            pass.summary.verdict,
+            Verdict::Verified | Verdict::UnverifiedVersion
+        );
+        if arguments.json {
+            print_json(&pass)
+        } else {
+            print(&pass, rule)
+        }
+    }
+    if arguments.scope == ALL {
+        remote(arguments.json);
+    }
+    match failed {
+        Some(failure) => Err(failure),
+        None if arguments.strict && !fits => Ok(Exit::Failed),
+        None => Ok(Exit::Done),
+    }
+}
+
+fn one(setup: &Setup, scope: &str) -> Result<Arc<LoadedRule>, Failure> {
+    setup.rules.by_scope(scope).cloned().ok_or_else(|| {
+        let known: Vec<String> = setup.rules.scopes().collect();
+        Failure::new(Exit::Usage, format!("there is no scope `{scope}`"))
+            .hint(format!("scopes: {}, all", known.join(", ")))
+    })
+}
+
+fn print_json(pass: &Pass) {
+    for (agent, (decision, reason)) in pass.report.agents.iter().zip(pass::decisions(pass)) {
+        let fields = output::discovered_agent(agent, decision.as_str(), &reason);
+        output::json_line("discovered_agent", fields);
+    }
+    output::json_line(
+        "discovery_summary",
+        output::discovery_summary(&pass.summary),
+    );
+}
+
+fn print(pass: &Pass, rule: &LoadedRule) {
+    let summary = &pass.summary;
+    anstream::println!("{} ({})", summary.provider, rule.rule.title);
+    anstream::println!("  node       {}", summary.node_id);
+    anstream::println!("  found      {}", summary.found);
+    anstream::println!("  enrolled   {}", summary.enrolled);
+    anstream::println!("  updated    {}", summary.updated);
+    anstream::println!("  skipped    {}", summary.skipped);
+    anstream::println!("  evidence   {}", summary.evidence);
+    if summary.pruned > 0 {
+        anstream::println!("  pruned     {}", summary.pruned);
+    }
+    for (reason, count) in &pass.report.dropped {
+        anstream::println!("  left out   {count}: {}", display_safe(reason));
+    }
+    anstream::println!("  issues     {}", summary.issues.len());
+    for issue in &summary.issues {
+        let place = match (&issue.path, issue.line) {
+            (Some(path), Some(line)) => format!("{}:{line}: ", display_safe(path)),
+            (Some(path), None) => format!("{}: ", display_safe(path)),
+            _ => String::new(),
+        };
+        anstream::println!("    {} {place}{}", issue.code, display_safe(&issue.message));
+    }
+    if !pass.report.present {
+        anstream::println!("  verdict    not here: none of its folders exists");
+    } else {
+        anstream::println!("  verdict    {}", summary.verdict);
+    }
+    anstream::println!("  registry   {}", summary.registry);
+}
+
+/// Remote sessions are out of scope, and that is said rather than left out.
+fn remote(json: bool) {
+    let message = "remote sessions are out of scope; only this machine was searched";
+    if json {
+        output::json_line(
+            "discovery_excluded",
+            json!({ "provider": REMOTE, "status": "out_of_scope", "message": message }),
+        );
+    } else {
+        anstream::println!("remote  excluded: {message}");
+    }
+}

@@ -1,0 +1,92 @@
+//! `axiowl message` and `axiowl list messages`: the ledger's truth.
+
+use crate::args::{Common, List, Message};
+use crate::exit::{Exit, Outcome};
+use crate::office;
+use crate::output;
+use crate::send;
+use crate::setup::{self, Setup};
+use axiowl_model::{Timestamp, display_safe};
+use axiowl_pipeline::stage_exit_code;
+use serde_json::json;
+use std::time::SystemTime;
+
+/// How many messages a list shows.
+const NEWEST: usize = 50;
+
+/// Shows one message's stages.
+pub fn run(arguments: &Message, common: &Common) -> Outcome {
+    let setup = setup::open_where(common, |_| false)?;
+    let pipeline = office::pipeline(&setup)?;
+    let id = office::message_id(&arguments.id)?;
+    let message = pipeline
+        .ledger()
+        .message(id)
+        .map_err(|error| office::ledger_failure(&error))?;
+    if !arguments.json {
+        anstream::println!(
+            "{id} from {:?} to {:?} ({})",
+            display_safe(&message.sender.name),
+            display_safe(&message.target.display_name),
+            message.target.key.provider
+        );
+    }
+    if arguments.follow {
+        let followed = pipeline
+            .follow(id, arguments.timeout, |line| {
+                send::print(&line, arguments.json)
+            })
+            .map_err(|error| office::ledger_failure(&error))?;
+        return Ok(send::exit_of(followed.exit_code()));
+    }
+    let lines = pipeline
+        .ledger()
+        .lines_since(id, 0)
+        .map_err(|error| office::ledger_failure(&error))?;
+    for (_, line) in &lines {
+        send::print(line, arguments.json);
+    }
+    if let Some((_, line)) = lines.last() {
+        send::show_replies(&pipeline, line, arguments.json)?;
+    }
+    Ok(send::exit_of(stage_exit_code(message.stage)))
+}
+
+/// Lists the newest messages.
+pub fn list(setup: &Setup, arguments: &List) -> Outcome {
+    let pipeline = office::pipeline(setup)?;
+    let messages = pipeline
+        .ledger()
+        .recent(NEWEST)
+        .map_err(|error| office::ledger_failure(&error))?;
+    let now = Timestamp::from(SystemTime::now());
+    let mut cells = Vec::new();
+    for message in &messages {
+        if arguments.json {
+            output::json_line(
+                "message",
+                json!({
+                    "message_id": message.id, "stage": message.stage, "from": message.sender.name,
+                    "to": message.target.display_name, "agent_id": message.target.key.to_string(),
+                    "created_at": message.created_at, "reply_to": message.reply_to,
+                }),
+            );
+            continue;
+        }
+        cells.push(vec![
+            message.id.to_string(),
+            message.stage.to_string(),
+            axiowl_model::clip(&display_safe(&message.sender.name), 24),
+            axiowl_model::clip(&display_safe(&message.target.display_name), 32),
+            output::ago(Some(message.created_at), now),
+        ]);
+    }
+    if !arguments.json {
+        if cells.is_empty() {
+            anstream::println!("No message was sent yet.");
+        } else {
+            output::table(&["MESSAGE", "STAGE", "FROM", "TO", "SENT"], &cells);
+        }
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,175 @@
+//! What people and programs read: aligned tables, JSON lines, relative times.
+
+use axiowl_model::{
+    AgentRecord, DiscoveredAgent, DiscoverySummary, StageLine, Timestamp, display_safe,
+};
+use serde_json::{Map, Value, json};
+
+/// Prints one JSON object on a line, with its schema first.
+pub fn json_line(kind: &str, fields: Value) {
+    let mut line = Map::new();
+    line.insert("schema".into(), format!("axiowl.{kind}/1").into());
+    if let Value::Object(fields) = fields {
+        line.extend(fields);
+    }
+    anstream::println!("{}", Value::Object(line));
+}
+
+/// A discovered row with what the registry made of it.
+pub fn discovered_agent(agent: &DiscoveredAgent, decision: &str, reason: &str) -> Value {
+    json!({
+        "provider": agent.key.provider,
+        "provider_session_id": agent.key.session,
+        "node_id": agent.key.node,
+        "display_name": agent.display_name,
+        "status": agent.status,
+        "kind": agent.kind,
+        "sendable": agent.sendable,
+        "has_enrollment_proof": agent.has_enrollment_proof,
+        "source": agent.source,
+        "evidence": agent.evidence,
+        "last_seen_at": agent.last_seen_at,
+        "last_error": agent.last_error,
+        "cwd": agent.cwd,
+        "decision": decision,
+        "reason": reason,
+    })
+}
+
+/// The last line of a scope.
+pub fn discovery_summary(summary: &DiscoverySummary) -> Value {
+    json!({
+        "provider": summary.provider,
+        "node_id": summary.node_id,
+        "found": summary.found,
+        "enrolled": summary.enrolled,
+        "updated": summary.updated,
+        "skipped": summary.skipped,
+        "evidence": summary.evidence,
+        "pruned": summary.pruned,
+        "issues": summary.issues,
+        "verdict": summary.verdict,
+        "registry": summary.registry,
+    })
+}
+
+/// A registry row.
+pub fn agent(row: &AgentRecord) -> Value {
+    json!({
+        "agent_id": row.agent_id(),
+        "display_name": row.display_name,
+        "aliases": row.aliases,
+        "provider": row.key.provider,
+        "provider_session_id": row.key.session,
+        "node_id": row.key.node,
+        "enabled": row.enabled,
+        "sendable": row.sendable,
+        "source": row.source,
+        "proof": row.proof,
+        "home": row.home,
+        "cwd": row.cwd,
+        "first_seen_at": row.first_seen_at,
+        "last_seen_at": row.last_seen_at,
+        "last_verified_at": row.last_verified_at,
+        "last_error": row.last_error,
+    })
+}
+
+/// A stage as a program reads it.
+pub fn stage(line: &StageLine) -> Value {
+    json!({
+        "message_id": line.message_id,
+        "run_id": line.run_id,
+        "stage": line.stage,
+        "receipt": line.stage,
+        "at": line.at,
+        "provider": line.provider,
+        "provider_session_id": line.provider_session_id,
+        "display_name": line.display_name,
+        "route": line.route,
+        "evidence": line.evidence,
+        "reason": line.reason,
+        "also_matching": line.also_matching,
+    })
+}
+
+/// A stage as a person reads it.
+pub fn stage_text(line: &StageLine) -> String {
+    let mut out = format!("{:<20} {}", line.stage.as_str(), line.at);
+    if !line.route.is_empty() {
+        out.push_str(&format!("  by {}", line.route));
+    }
+    let evidence = &line.evidence;
+    if !evidence.kind.is_empty() {
+        out.push_str(&format!("  {}", evidence.kind.replace('_', " ")));
+    }
+    if let Some(path) = &evidence.path {
+        out.push_str(&format!(" {}", display_safe(path)));
+        if let Some(offset) = evidence.offset {
+            out.push_str(&format!(" at byte {offset}"));
+        }
+    }
+    if !evidence.detail.is_empty() {
+        out.push_str(&format!(" ({})", display_safe(&evidence.detail)));
+    }
+    if !line.reason.is_empty() {
+        out.push_str(&format!("\n  {}", display_safe(&line.reason)));
+    }
+    out
+}
+
+/// Prints rows in columns as wide as their widest cell; the last column is not padded.
+pub fn table(head: &[&str], rows: &[Vec<String>]) {
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells
+            .chain([head[column].chars().count()])
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let line = |cells: Vec<&str>| {
+        let mut out = String::new();
+        for (index, cell) in cells.iter().enumerate() {
+            out.push_str(cell);
+            if index + 1 < cells.len() {
+                let pad = widths[index].saturating_sub(cell.chars().count()) + 2;
+                out.extend(std::iter::repeat_n(' ', pad));
+            }
+        }
+        out
+    };
+    anstream::println!("{}", line(head.to_vec()));
+    for row in rows {
+        anstream::println!("{}", line(row.iter().map(String::as_str).collect()));
+    }
+}
+
+/// How long ago, in the largest fitting unit.
+pub fn ago(at: Option<Timestamp>, now: Timestamp) -> String {
+    let Some(at) = at else { return "never".into() };
+    let seconds = (now.as_millis() - at.as_millis()) / 1000;
+    match seconds {
+        ..0 => "in the future".into(),
+        0..60 => format!("{seconds} s ago"),
+        60..3600 => format!("{} min ago", seconds / 60),
+        3600..86_400 => format!("{} h ago", seconds / 3600),
+        _ => format!("{} d ago", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relative_times_use_the_largest_fitting_unit() {
+        let now = Timestamp::from_millis(200_000_000);
+        let before = |seconds: i64| Some(Timestamp::from_millis(now.as_millis() - seconds * 1000));
+        assert_eq!(ago(before(5), now), "5 s ago");
+        assert_eq!(ago(before(3_599), now), "59 min ago");
+        assert_eq!(ago(before(86_400), now), "1 d ago");
+        assert_eq!(ago(before(-5), now), "in the future");
+        assert_eq!(ago(None, now), "never");
+    }
+}

@@ -1,0 +1,114 @@
+//! One scope of discovery: find, merge, write down every decision.
+
+use crate::exit::Failure;
+use crate::setup::Setup;
+use axiowl_discover::{Options, Report, discover};
+use axiowl_lang::load::LoadedRule;
+use axiowl_lang::rule::Prune;
+use axiowl_model::{Decision, DiscoverySummary, Timestamp, Verdict};
+use axiowl_registry::{MergeOptions, MergeReport};
+use serde_json::json;
+use std::time::SystemTime;
+
+/// What one scope found and what became of it.
+pub struct Pass {
+    /// What discovery said.
+    pub report: Report,
+    /// What the registry did.
+    pub merged: MergeReport,
+    /// Both in numbers.
+    pub summary: DiscoverySummary,
+}
+
+/// How a pass is made.
+#[derive(Debug, Clone, Default)]
+pub struct PassOptions {
+    /// Only this session.
+    pub target: Option<String>,
+    /// Change nothing.
+    pub dry_run: bool,
+    /// Scan whole files.
+    pub deep: bool,
+}
+
+/// Runs one rule and merges what it found at once.
+pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pass, Failure> {
+    let node = setup.config.node.as_str().to_owned();
+    let discovery = Options {
+        target: options.target.clone(),
+        deep: options.deep,
+        node: node.clone(),
+        ..Options::default()
+    };
+    let report = discover(rule, &setup.world, &discovery);
+    let merge_options = MergeOptions {
+        provider: report.provider.clone(),
+        node: node.clone(),
+        home: Some(String::new()),
+        now: if setup.world.is_fixture() {
+            setup.world.now()
+        } else {
+            Timestamp::from(SystemTime::now())
+        },
+        targeted: report.targeted,
+        prune: rule.rule.prune == Prune::Unproven,
+        // A report that is empty because nothing was understood says nothing about absence.
+        complete: report.complete && report.verdict != Verdict::Blind,
+    };
+    let merged = if options.dry_run {
+        setup.registry.load()?.merge(&report.agents, &merge_options)
+    } else {
+        setup.registry.merge(&report.agents, &merge_options)?
+    };
+    let mut issues = report.issues.clone();
+    issues.extend(merged.issues.iter().cloned());
+    let summary = DiscoverySummary {
+        provider: report.provider.clone(),
+        node_id: node,
+        found: report.agents.len(),
+        enrolled: merged.enrolled,
+        updated: merged.updated,
+        skipped: merged.skipped,
+        evidence: merged.evidence,
+        pruned: merged.pruned.len(),
+        issues,
+        verdict: report.verdict,
+        registry: setup.registry.path().display().to_string(),
+    };
+    if !options.dry_run {
+        write_down(setup, &report, &merged, options);
+    }
+    Ok(Pass {
+        report,
+        merged,
+        summary,
+    })
+}
+
+/// One evidence line a decision.
+fn write_down(setup: &Setup, report: &Report, merged: &MergeReport, options: &PassOptions) {
+    let decided = merged.decisions.iter().filter_map(|decided| {
+        let agent = report.agents.get(decided.index)?;
+        Some(json!({
+            "agent_id": agent.key.to_string(),
+            "decision": decided.decision,
+            "reason": decided.reason,
+            "source": agent.source,
+            "status": agent.status,
+            "kind": agent.kind,
+            "target": options.target,
+        }))
+    });
+    setup.evidence.record_all("discovery_decision", decided);
+}
+
+/// The decision and reason about each row of the report, in its order.
+pub fn decisions(pass: &Pass) -> Vec<(Decision, String)> {
+    let mut out = vec![(Decision::Skipped, String::new()); pass.report.agents.len()];
+    for decided in &pass.merged.decisions {
+        if let Some(slot) = out.get_mut(decided.index) {
+            *slot = (decided.decision, decided.reason.clone());
+        }
+    }
+    out
+}

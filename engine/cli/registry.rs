@@ -1,0 +1,87 @@
+//! `axiowl registry`: changes a person makes by hand.
+
+use crate::args::{Common, Registry as Arguments, RegistryChange};
+use crate::exit::{Exit, Outcome};
+use crate::setup;
+use axiowl_model::{SessionKey, Timestamp, display_safe};
+use axiowl_registry::{Edited, NewAgent};
+use std::time::SystemTime;
+
+/// Changes one row, or checks the table.
+pub fn run(arguments: &Arguments, common: &Common) -> Outcome {
+    let setup = setup::open_where(common, |_| false)?;
+    let registry = &setup.registry;
+    let now = Timestamp::from(SystemTime::now());
+    let edited = match &arguments.change {
+        RegistryChange::AddAgent {
+            provider,
+            session,
+            name,
+            alias,
+            cwd,
+            not_sendable,
+        } => registry.add_agent(&NewAgent {
+            key: SessionKey {
+                provider: provider.clone(),
+                node: setup.config.node.as_str().into(),
+                session: session.clone(),
+            },
+            display_name: name.clone(),
+            aliases: alias.clone(),
+            sendable: !not_sendable,
+            home: String::new(),
+            cwd: cwd.clone(),
+            now,
+        })?,
+        RegistryChange::Rename { target, name } => registry.rename(target, None, name)?,
+        RegistryChange::Alias {
+            target,
+            alias,
+            remove: false,
+        } => registry.add_alias(target, None, alias)?,
+        RegistryChange::Alias {
+            target,
+            alias,
+            remove: true,
+        } => registry.remove_alias(target, None, alias)?,
+        RegistryChange::Enable { target } => registry.set_enabled(target, None, true)?,
+        RegistryChange::Disable { target } => registry.set_enabled(target, None, false)?,
+        RegistryChange::Remove { target } => registry.remove(target, None)?,
+        RegistryChange::Check => return check(registry),
+    };
+    show(&edited);
+    Ok(Exit::Done)
+}
+
+fn show(edited: &Edited) {
+    let row = &edited.row;
+    anstream::println!("{}  {:?}", row.agent_id(), display_safe(&row.display_name));
+    for issue in &edited.issues {
+        anstream::eprintln!("warning: {}", display_safe(&issue.message));
+    }
+}
+
+fn check(registry: &axiowl_registry::Registry) -> Outcome {
+    let report = registry.load()?.check();
+    for issue in report.damaged.iter().chain(&report.refused_aliases) {
+        anstream::println!("{} {}", issue.code, display_safe(&issue.message));
+    }
+    for shared in &report.shared_names {
+        anstream::println!(
+            "{:?} is the name of {}",
+            display_safe(&shared.name),
+            shared.agents.join(", ")
+        );
+    }
+    for agent in &report.unnamed {
+        anstream::println!("{agent} has no name but its id");
+    }
+    if report.is_clean() {
+        anstream::println!("the registry is clean");
+    }
+    Ok(if report.is_clean() {
+        Exit::Done
+    } else {
+        Exit::Failed
+    })
+}

@@ -1,0 +1,271 @@
+//! `axiowl send`: one line a stage, as it is reached.
+
+use crate::args::{Common, Send, Wait};
+use crate::exit::{Exit, Failure, Outcome};
+use crate::office::{self, Office};
+use crate::output;
+use crate::setup::{self, Setup};
+use axiowl_lang::config::Ambiguity;
+use axiowl_model::{Stage, StageLine, display_safe};
+use axiowl_pipeline::edge::{EdgeContext, Liveness};
+use axiowl_pipeline::{
+    Accepted, Followed, OPERATOR, Pipeline, Rejection, SendRequest, SenderClaim, Surroundings,
+};
+use serde_json::json;
+use std::io::Read;
+
+/// Sends one message.
+pub fn run(arguments: &Send, common: &Common) -> Outcome {
+    let setup = setup::open_where(common, |_| false)?;
+    let request = SendRequest {
+        to: arguments.to.clone(),
+        body: body(arguments)?,
+        from: match arguments.from.as_deref() {
+            None | Some(OPERATOR) => SenderClaim::Operator,
+            Some(text) => SenderClaim::Text(text.to_owned()),
+        },
+        reply_to: arguments
+            .reply_to
+            .as_deref()
+            .map(office::message_id)
+            .transpose()?,
+        node: None,
+        strict: arguments.strict || setup.config.ambiguity == Ambiguity::Refuse,
+        timeout: None,
+        dry_run: arguments.dry_run,
+    };
+    let pipeline = office::pipeline(&setup)?;
+    let accepted = match pipeline.send(&request) {
+        Ok(accepted) => accepted,
+        Err(rejection) => return rejected(&rejection, arguments.json),
+    };
+    for other in &accepted.also_matching {
+        anstream::eprintln!(
+            "note: {:?} also fits {}",
+            display_safe(&arguments.to),
+            display_safe(other)
+        );
+    }
+    if let Some(problem) = &accepted.worker_problem {
+        anstream::eprintln!(
+            "warning: no delivery could be started now ({problem}); the next axiowl command tries again"
+        );
+    }
+    if arguments.dry_run {
+        return dry_run(common, &accepted, arguments.json);
+    }
+    follow(&setup, &pipeline, &accepted, arguments)
+}
+
+fn body(arguments: &Send) -> Result<String, Failure> {
+    if let Some(body) = &arguments.body {
+        return Ok(body.clone());
+    }
+    let (name, mut input): (String, Box<dyn Read>) = match (&arguments.body_file, &arguments.stdin)
+    {
+        (Some(path), _) => {
+            let name = path.display().to_string();
+            let file = std::fs::File::open(path)
+                .map_err(|error| Failure::new(Exit::Usage, format!("{name}: {error}")))?;
+            (name, Box::new(file))
+        }
+        (None, Some(_)) => ("standard input".into(), Box::new(std::io::stdin().lock())),
+        (None, None) => {
+            return Err(Failure::new(Exit::Usage, "there is no text to send")
+                .hint("give --body TEXT, --body-file FILE, or - for standard input"));
+        }
+    };
+    // The size limit is the pipeline's; this only keeps an endless input from filling memory.
+    const READ_AT_MOST: u64 = 64 << 20;
+    let mut text = String::new();
+    input
+        .by_ref()
+        .take(READ_AT_MOST)
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::new(Exit::Usage, format!("{name}: {error}")))?;
+    Ok(text)
+}
+
+fn rejected(rejection: &Rejection, json: bool) -> Outcome {
+    let exit = exit_of(rejection.exit_code());
+    if json {
+        let mut fields = output::stage(&rejection.line());
+        fields["code"] = rejection.code().into();
+        output::json_line("stage", fields);
+        return Ok(exit);
+    }
+    let mut failure = Failure::new(exit, rejection.why.to_string());
+    failure.hint = rejection.hint();
+    Err(failure)
+}
+
+/// The exit code with a number that the pipeline gives.
+pub fn exit_of(code: u8) -> Exit {
+    match code {
+        0 => Exit::Done,
+        2 => Exit::Usage,
+        3 => Exit::NoTarget,
+        4 => Exit::Ambiguous,
+        5 => Exit::NotSendable,
+        6 => Exit::SenderUnproven,
+        7 => Exit::Provider,
+        8 => Exit::Uncertain,
+        9 => Exit::TimedOut,
+        _ => Exit::Failed,
+    }
+}
+
+/// Prints one stage.
+pub fn print(line: &StageLine, json: bool) {
+    if json {
+        let mut fields = output::stage(line);
+        fields["receipt"] = line.stage.as_str().into();
+        output::json_line("stage", fields);
+    } else {
+        anstream::println!("{}", output::stage_text(line));
+    }
+}
+
+fn follow(setup: &Setup, pipeline: &Pipeline, accepted: &Accepted, arguments: &Send) -> Outcome {
+    let line = &accepted.line;
+    if !arguments.json {
+        anstream::println!(
+            "{} to {:?} ({})",
+            line.message_id,
+            display_safe(&line.display_name),
+            line.provider
+        );
+    }
+    let wanted = match arguments.wait {
+        Wait::Accepted => {
+            print(line, arguments.json);
+            return Ok(Exit::Done);
+        }
+        Wait::Submitted => Stage::Submitted,
+        Wait::Seen => Stage::Seen,
+        Wait::Turn => Stage::TurnDone,
+        Wait::Reply => Stage::Replied,
+    };
+    let followed = pipeline
+        .wait_for(line.message_id, wanted, arguments.timeout, |line| {
+            print(&line, arguments.json)
+        })
+        .map_err(|error| office::ledger_failure(&error))?;
+    if followed.stage() == Stage::Replied {
+        show_replies(pipeline, line, arguments.json)?;
+    }
+    if let Followed::TimedOut(stage) = followed {
+        anstream::eprintln!(
+            "still {stage} after {:?}; the message goes on: axiowl message {} --follow",
+            arguments.timeout,
+            line.message_id
+        );
+    }
+    let _ = setup;
+    Ok(exit_of(followed.exit_code()))
+}
+
+/// Prints the answers to a message.
+pub fn show_replies(pipeline: &Pipeline, line: &StageLine, json: bool) -> Result<(), Failure> {
+    let replies = pipeline
+        .ledger()
+        .replies_to(line.message_id)
+        .map_err(|error| office::ledger_failure(&error))?;
+    for reply in replies {
+        if json {
+            output::json_line(
+                "reply",
+                json!({
+                    "reply_to": line.message_id, "message_id": reply.id, "at": reply.created_at,
+                    "from": reply.sender.name, "provider": reply.sender.provider(),
+                    "proof": reply.sender.kind.standing(), "body": reply.body,
+                }),
+            );
+        } else {
+            let sender = &reply.sender;
+            anstream::println!(
+                "reply {} from {:?} ({}, {}):",
+                reply.id,
+                display_safe(&sender.name),
+                sender.provider(),
+                sender.kind.standing()
+            );
+            for text in reply.body.lines() {
+                anstream::println!("  {}", display_safe(text));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Shows what a send would do, up to the provider's door.
+fn dry_run(common: &Common, accepted: &Accepted, json: bool) -> Outcome {
+    let setup = setup::open(common)?;
+    let liveness = liveness(&setup, &accepted.target)?;
+    let row = setup.registry.load()?.get(&accepted.target.key).cloned();
+    let proof = row.map(|row| row.proof).unwrap_or_default();
+    let (state, detail) = words(&liveness);
+    let key = &accepted.target.key;
+    if json {
+        output::json_line(
+            "dry_run",
+            json!({
+                "agent_id": key.to_string(), "display_name": accepted.target.display_name, "proof": proof,
+                "liveness": state, "route": detail, "visible_body": accepted.visible_body,
+                "also_matching": accepted.also_matching,
+            }),
+        );
+    } else {
+        anstream::println!(
+            "would go to {:?} ({key})",
+            display_safe(&accepted.target.display_name)
+        );
+        anstream::println!("  proof     {proof}");
+        anstream::println!("  liveness  {state}: {}", display_safe(&detail));
+        for line in accepted.visible_body.lines() {
+            anstream::println!("  | {}", display_safe(line));
+        }
+        anstream::println!("nothing was sent");
+    }
+    Ok(match liveness {
+        Liveness::Idle { .. } | Liveness::Door { .. } => Exit::Done,
+        Liveness::Closed { .. } => Exit::NotSendable,
+        Liveness::Unavailable { .. } => Exit::Provider,
+    })
+}
+
+/// Whether a target is idle, open with a door, open without one, or not there, right now.
+pub fn liveness(
+    setup: &Setup,
+    target: &axiowl_pipeline::edge::Target,
+) -> Result<Liveness, Failure> {
+    let office = Office::new(setup)?;
+    let edges = office::edges(setup);
+    Ok(match edges.pick(target) {
+        Ok(edge) => edge.probe(
+            &EdgeContext {
+                world: &setup.world,
+                state_root: setup.state.clone(),
+                axiowl: office.axiowl().to_path_buf(),
+                child_env: office.child_env(&target.key.provider),
+                provider_home: office.provider_home(target),
+            },
+            target,
+        ),
+        Err(none) => Liveness::Unavailable {
+            reason: none.to_string(),
+        },
+    })
+}
+
+/// Liveness as a word and what goes with it.
+pub fn words(liveness: &Liveness) -> (&'static str, String) {
+    match liveness {
+        Liveness::Idle { route } => ("idle", route.clone()),
+        Liveness::Door { route } => ("open, with a door", route.clone()),
+        Liveness::Closed { reason, remedy } => {
+            ("open, without a door", format!("{reason}; {remedy}"))
+        }
+        Liveness::Unavailable { reason } => ("unavailable", reason.clone()),
+    }
+}

@@ -1,0 +1,328 @@
+//! Puts the crates together for one command: world, configuration, rules, registry, edges.
+
+use crate::args::Common;
+use crate::exit::{Exit, Failure};
+use axiowl_lang::config::Config;
+use axiowl_lang::layers::{self, RuleSet, Sources};
+use axiowl_lang::world_spec::WorldSpec;
+use axiowl_model::{SessionKey, Timestamp};
+use axiowl_pipeline::EvidenceLog;
+use axiowl_registry::{Platform, Registry, state_root};
+use axiowl_sources::World;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+include!(concat!(env!("OUT_DIR"), "/embedded_rules.rs"));
+
+/// Everything a command works with.
+pub struct Setup {
+    /// The examined machine.
+    pub world: World,
+    /// What the user configured.
+    pub config: Config,
+    /// The rules in force.
+    pub rules: RuleSet,
+    /// AxiOwl's state folder.
+    pub state: PathBuf,
+    /// The routing table.
+    pub registry: Registry,
+    /// Every decision with its reason.
+    pub evidence: EvidenceLog,
+    /// Options to hand on to children.
+    pub common: Common,
+}
+
+/// Opens everything, with every rule.
+pub fn open(common: &Common) -> Result<Setup, Failure> {
+    open_where(common, |_| true)
+}
+
+/// Opens everything, with the rules of some providers only.
+pub fn open_where(common: &Common, wanted: impl Fn(&str) -> bool) -> Result<Setup, Failure> {
+    let own = Own::of_process()?;
+    let config = own.config()?;
+    let rules = load_rules(common, &own, &config, wanted);
+    let world = own.world(common)?.with_executables(executables(&config));
+    open_with(common, own, config, rules, world)
+}
+
+/// Opens everything on a fixture folder: its `world.yaml` and the home beside it.
+pub fn open_fixture(common: &Common, fixture: &Path) -> Result<Setup, Failure> {
+    let own = Own::of_process()?;
+    let config = Config::default();
+    let rules = load_rules(common, &own, &config, |_| true);
+    let spec = read_world(&fixture.join("world.yaml"))?;
+    open_with(common, own, config, rules, World::fixture(fixture, &spec))
+}
+
+fn open_with(
+    common: &Common,
+    own: Own,
+    config: Config,
+    rules: RuleSet,
+    world: World,
+) -> Result<Setup, Failure> {
+    let state = match &common.state {
+        Some(dir) => absolute(dir)?,
+        None => own.state_for(common)?,
+    };
+    let registry = Registry::at(&state);
+    let mut world = world.with_native(axiowl_providers::native_facts());
+    world.set_registered(registered(&registry)?);
+    let evidence = EvidenceLog::at(&state);
+    report_problems(&rules);
+    Ok(Setup {
+        world,
+        config,
+        rules,
+        state,
+        registry,
+        evidence,
+        common: common.clone(),
+    })
+}
+
+/// The options that make a child see the same world and state.
+pub fn child_flags(common: &Common) -> Vec<OsString> {
+    let mut out = Vec::new();
+    let mut push = |flag: &str, value: &Option<PathBuf>| {
+        if let Some(value) = value {
+            out.push(flag.into());
+            out.push(
+                std::path::absolute(value)
+                    .unwrap_or_else(|_| value.clone())
+                    .into(),
+            );
+        }
+    };
+    push("--home", &common.home);
+    push("--state", &common.state);
+    push("--world", &common.world);
+    push("--rules", &common.rules);
+    out
+}
+
+/// The rules in force, for these providers.
+pub fn load_rules(
+    common: &Common,
+    own: &Own,
+    config: &Config,
+    wanted: impl Fn(&str) -> bool,
+) -> RuleSet {
+    let packs: Vec<PathBuf> = config
+        .packs
+        .iter()
+        .map(|pack| PathBuf::from(&pack.value))
+        .collect();
+    let user = own.config_dir.join("rules");
+    let sources = Sources {
+        built_in: EMBEDDED,
+        packs: &packs,
+        user: Some(&user),
+        disk: common.rules.as_deref(),
+    };
+    layers::load_where(&sources, wanted)
+}
+
+/// A broken layer is never silent: it is named, and so is what is used in its place.
+fn report_problems(rules: &RuleSet) {
+    for problem in rules.problems() {
+        for diagnostic in &problem.diagnostics {
+            anstream::eprintln!("{}", diagnostic.coloured());
+        }
+        match &problem.instead {
+            Some(layer) => anstream::eprintln!(
+                "warning: the {} rule for {} is broken; the {} one is used",
+                problem.layer,
+                problem.provider,
+                layer
+            ),
+            None => anstream::eprintln!(
+                "warning: the {} rule for {} is broken, and there is no other",
+                problem.layer,
+                problem.provider
+            ),
+        }
+    }
+}
+
+fn executables(config: &Config) -> BTreeMap<String, String> {
+    config
+        .executables
+        .iter()
+        .map(|(name, path)| (name.clone(), path.value.clone()))
+        .collect()
+}
+
+/// Session ids that are in the registry, with the providers they are registered under.
+fn registered(registry: &Registry) -> Result<BTreeMap<String, Vec<String>>, Failure> {
+    let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for row in registry.load()?.agents() {
+        let SessionKey { provider, .. } = &row.key;
+        out.entry(row.key.bare_session().to_owned())
+            .or_default()
+            .push(provider.clone());
+    }
+    Ok(out)
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path)
+        .map_err(|error| Failure::new(Exit::Usage, format!("{}: {error}", path.display())))
+}
+
+/// Reads a world file.
+pub fn read_world(path: &Path) -> Result<WorldSpec, Failure> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::new(Exit::Usage, format!("{name}: {error}")))?;
+    WorldSpec::parse(&name, &text).map_err(|diagnostic| {
+        anstream::eprintln!("{}", diagnostic.coloured());
+        Failure::new(Exit::Usage, format!("{name} is no world file"))
+    })
+}
+
+/// The user's own environment: where configuration and state live whatever is examined.
+pub struct Own {
+    env: BTreeMap<String, String>,
+    home: PathBuf,
+    config_dir: PathBuf,
+}
+
+impl Own {
+    /// From the process's environment; variables that are no text are left out.
+    pub fn of_process() -> Result<Self, Failure> {
+        let texts = |(name, value): (OsString, OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        let env: BTreeMap<String, String> = std::env::vars_os().filter_map(texts).collect();
+        let home = std::env::home_dir()
+            .filter(|home| home.is_absolute())
+            .ok_or_else(|| {
+                Failure::new(Exit::Failed, "no home folder is known")
+                    .hint("set HOME to an absolute path")
+            })?;
+        let base = if cfg!(windows) {
+            env.get("APPDATA")
+        } else {
+            env.get("XDG_CONFIG_HOME")
+        };
+        let base = base.map(PathBuf::from).filter(|dir| dir.is_absolute());
+        let config_dir = match (base, cfg!(windows)) {
+            (Some(base), true) => base.join("AxiOwl"),
+            (Some(base), false) => base.join("axiowl"),
+            (None, true) => home.join("AppData").join("Roaming").join("AxiOwl"),
+            (None, false) => home.join(".config").join("axiowl"),
+        };
+        Ok(Self {
+            env,
+            home,
+            config_dir,
+        })
+    }
+
+    /// One variable of the user's environment.
+    pub fn var(&self, name: &str) -> Option<&str> {
+        self.env.get(name).map(String::as_str)
+    }
+
+    /// The locale variables that are set.
+    pub fn locale(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        let all = self.env.iter().filter(|(name, _)| name.starts_with("LC_"));
+        all.map(|(name, value)| (name.clone(), value.clone()))
+    }
+
+    /// The folder of the user's configuration.
+    pub fn config_dir(&self) -> &Path {
+        &self.config_dir
+    }
+
+    /// `config.yaml`, or its defaults when there is none.
+    pub fn config(&self) -> Result<Config, Failure> {
+        let path = self.config_dir.join("config.yaml");
+        let name = path.display().to_string();
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Config::default());
+            }
+            Err(error) => return Err(Failure::new(Exit::Failed, format!("{name}: {error}"))),
+        };
+        Config::parse(&name, &text).map_err(|diagnostics| {
+            for diagnostic in &diagnostics {
+                anstream::eprintln!("{}", diagnostic.coloured());
+            }
+            Failure::new(Exit::Failed, format!("{name} cannot be used"))
+        })
+    }
+
+    fn root(&self) -> PathBuf {
+        state_root(
+            &|name| self.env.get(name).cloned(),
+            &self.home,
+            Platform::current(),
+        )
+    }
+
+    /// State of an examined home lies under the user's own, never in the examined tree.
+    fn state_for(&self, common: &Common) -> Result<PathBuf, Failure> {
+        let examined = common.home.as_deref().or(common.world.as_deref());
+        Ok(match examined {
+            None => self.root(),
+            Some(examined) => self
+                .root()
+                .join("homes")
+                .join(folder_name(&absolute(examined)?)),
+        })
+    }
+
+    fn world(&self, common: &Common) -> Result<World, Failure> {
+        let now = Timestamp::from(SystemTime::now());
+        let home = common.home.as_deref().map(absolute).transpose()?;
+        if let Some(home) = &home
+            && !home.is_dir()
+        {
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("{} is no folder", home.display()),
+            ));
+        }
+        Ok(match (&common.world, home) {
+            (Some(file), home) => {
+                let mut spec = read_world(file)?;
+                // The examined home stands where the world file says the home was.
+                if let Some(home) = home {
+                    spec.maps
+                        .insert(spec.home.clone(), home.display().to_string());
+                }
+                World::fixture(file.parent().unwrap_or(Path::new(".")), &spec)
+            }
+            (None, Some(home)) => World::other_home(home, &self.env, now),
+            (None, None) => World::real(self.home.clone(), self.env.clone(), now),
+        })
+    }
+}
+
+/// A folder name for an examined path: readable, and different for different paths.
+fn folder_name(path: &Path) -> String {
+    let text = path.display().to_string();
+    let digest = blake3::hash(text.as_bytes()).to_hex();
+    let digest = &digest[..8];
+    let tail: String = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' || c == '.' {
+                c
+            } else {
+                '-'
+            }
+        })
+        .take(40)
+        .collect();
+    format!("{tail}-{digest}")
+}

@@ -1,0 +1,215 @@
+//! Puts rows together: sources united, joins, fields in place of missing ones, the filter.
+
+use crate::condition::{Scope, blank, described, text, value};
+use axiowl_lang::cond::Targeted;
+use axiowl_lang::load::LoadedRule;
+use axiowl_lang::rule::{Join, Rows};
+use axiowl_lang::template::Template;
+use axiowl_sources::read::{Table, Tables};
+use axiowl_sources::{Row, World};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// A row with the session id the rule gives it.
+pub struct Assembled {
+    pub session: String,
+    pub row: Row,
+}
+
+/// Rows that stay, and how many were dropped for which reason.
+#[derive(Default)]
+pub struct Assembly {
+    pub rows: Vec<Assembled>,
+    pub dropped: BTreeMap<String, usize>,
+}
+
+/// Unites, joins and filters.
+pub fn assemble(loaded: &LoadedRule, tables: &Tables, world: &World, known: &[String]) -> Assembly {
+    let rows = &loaded.rule.rows;
+    let joins = indexes(rows, tables);
+    let mut out = Assembly::default();
+    let mut given: HashSet<String> = HashSet::new();
+    for source in rows.from.iter().flat_map(|from| from.iter()) {
+        let Some(table) = tables.tables.get(source.value.as_str()) else {
+            continue;
+        };
+        let mut from_here = Vec::new();
+        for base in &table.rows {
+            let row = complete(rows, base, &joins, tables, world, known);
+            let session = rows
+                .session
+                .as_ref()
+                .and_then(|template| fill(template, &row, tables, world));
+            let Some(session) = session.filter(|session| !session.trim().is_empty()) else {
+                *out.dropped.entry("no session id".into()).or_default() += 1;
+                continue;
+            };
+            if given.contains(&session) {
+                continue;
+            }
+            let mut row = row;
+            let registered = world.registered_as(bare(&session));
+            row.insert(
+                "registered_as".into(),
+                registered.into_iter().map(Value::String).collect(),
+            );
+            if let Some(filter) = &rows.filter {
+                let scope = Scope {
+                    row: &row,
+                    world,
+                    roots: &tables.roots,
+                    session: &session,
+                    targeted: Targeted::None,
+                };
+                if !scope.eval(filter).holds {
+                    let reason = format!("not of this surface, which is: {}", described(filter));
+                    *out.dropped.entry(reason).or_default() += 1;
+                    continue;
+                }
+            }
+            from_here.push(Assembled { session, row });
+        }
+        given.extend(from_here.iter().map(|assembled| assembled.session.clone()));
+        out.rows.extend(from_here);
+    }
+    out
+}
+
+fn bare(session: &str) -> &str {
+    session.rsplit_once(':').map_or(session, |(_, bare)| bare)
+}
+
+/// A join with its index over the other source.
+struct Indexed<'t> {
+    join: &'t Join,
+    table: Option<&'t Table>,
+    rows: HashMap<String, &'t Row>,
+}
+
+fn indexes<'t>(rows: &'t Rows, tables: &'t Tables) -> Vec<Indexed<'t>> {
+    let joins = rows.join.iter().flatten();
+    joins
+        .map(|join| {
+            let table = tables.tables.get(join.with.value.as_str());
+            let whole = join.on.value == "*" || join.member_of.is_some() || join.value_of.is_some();
+            let mut index = HashMap::new();
+            if let Some(table) = table.filter(|_| !whole) {
+                let field = join.to.as_ref().unwrap_or(&join.on);
+                for row in &table.rows {
+                    if let Some(key) = text(value(row, field)) {
+                        index.insert(key, row);
+                    }
+                }
+            }
+            Indexed {
+                join,
+                table,
+                rows: index,
+            }
+        })
+        .collect()
+}
+
+fn complete(
+    rows: &Rows,
+    base: &Row,
+    joins: &[Indexed],
+    tables: &Tables,
+    world: &World,
+    known: &[String],
+) -> Row {
+    let mut row = base.clone();
+    for indexed in joins {
+        row.insert(indexed.join.name.value.clone(), joined(indexed, base));
+    }
+    let replacements = rows.first_of.iter().flatten().filter_map(|(name, fields)| {
+        let found = fields
+            .iter()
+            .map(|field| value(&row, field))
+            .find(|value| !blank(value))?;
+        Some((name.clone(), found.clone()))
+    });
+    for (name, found) in replacements.collect::<Vec<_>>() {
+        row.insert(name, found);
+    }
+    let made =
+        rows.make.iter().flatten().filter_map(|(name, template)| {
+            Some((name.clone(), fill(template, &row, tables, world)?))
+        });
+    for (name, made) in made.collect::<Vec<_>>() {
+        row.insert(name, Value::String(made));
+    }
+    // Every known field is there, null when absent: a script that asks for a field no source
+    // gives is then a mistake, and not a row without that field.
+    for name in known {
+        if !name.contains('.') && !row.contains_key(name) {
+            row.insert(name.clone(), Value::Null);
+        }
+    }
+    row
+}
+
+fn joined(indexed: &Indexed, base: &Row) -> Value {
+    let join = indexed.join;
+    let document = indexed.table.and_then(|table| table.doc.as_ref());
+    if join.on.value == "*" {
+        return document.map_or(Value::Null, |doc| Value::Object(doc.clone()));
+    }
+    let key = text(value(base, &join.on));
+    if let Some(field) = &join.member_of {
+        let member = document
+            .zip(key.as_deref())
+            .is_some_and(|(doc, key)| member(value(doc, field), key));
+        return Value::Bool(member);
+    }
+    if let Some(field) = &join.value_of {
+        let found = document
+            .zip(key.as_deref())
+            .and_then(|(doc, key)| keyed(value(doc, field), key));
+        return match found {
+            Some(Value::Array(list)) => list.first().cloned().unwrap_or(Value::Null),
+            Some(other) => other.clone(),
+            None => Value::Null,
+        };
+    }
+    let found = key.and_then(|key| indexed.rows.get(key.as_str()).copied());
+    if join.exists {
+        return Value::Bool(found.is_some());
+    }
+    found.map_or(Value::Null, |row| Value::Object(row.clone()))
+}
+
+/// Desktop stores write some ids bare and some behind a host's name.
+fn spellings(key: &str) -> [Cow<'_, str>; 2] {
+    [Cow::Borrowed(key), Cow::Owned(format!("local:{key}"))]
+}
+
+fn member(list: &Value, key: &str) -> bool {
+    spellings(key).iter().any(|key| match list {
+        Value::Array(items) => items.iter().any(|item| item.as_str() == Some(key)),
+        Value::Object(map) => map.contains_key(key.as_ref()),
+        _ => false,
+    })
+}
+
+fn keyed<'v>(map: &'v Value, key: &str) -> Option<&'v Value> {
+    spellings(key).iter().find_map(|key| map.get(key.as_ref()))
+}
+
+/// Fills a template from a row, the roots and the environment.
+pub fn fill(template: &Template, row: &Row, tables: &Tables, world: &World) -> Option<String> {
+    template.fill(
+        |name| {
+            let field = value(row, name);
+            if blank(field) {
+                return tables
+                    .roots
+                    .get(name)
+                    .map(|root| Cow::Borrowed(root.as_str()));
+            }
+            text(field).map(Cow::Owned)
+        },
+        |name| world.env(name).map(Cow::Borrowed),
+    )
+}

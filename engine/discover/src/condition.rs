@@ -1,0 +1,338 @@
+//! Evaluates conditions over rows and says what each leaf saw.
+
+use axiowl_lang::cond::{Cond, Ops, Targeted, Test};
+use axiowl_model::{Timestamp, is_uuid};
+use axiowl_sources::{FactQuery, Row, World};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+static NULL: Value = Value::Null;
+
+/// What a condition is evaluated against.
+pub struct Scope<'a> {
+    pub row: &'a Row,
+    pub world: &'a World,
+    pub roots: &'a BTreeMap<String, String>,
+    pub session: &'a str,
+    pub targeted: Targeted,
+}
+
+/// Whether it holds, and the words of the leaf that settled it.
+pub struct Outcome {
+    pub holds: bool,
+    pub why: String,
+}
+
+/// The value of `field` or `join.field`; null when there is none.
+pub fn value<'r>(row: &'r Row, name: &str) -> &'r Value {
+    if let Some(value) = row.get(name) {
+        return value;
+    }
+    let mut parts = name.split('.');
+    let Some(mut current) = parts.next().and_then(|first| row.get(first)) else {
+        return &NULL;
+    };
+    for part in parts {
+        match current.get(part) {
+            Some(next) => current = next,
+            None => return &NULL,
+        }
+    }
+    current
+}
+
+/// A value as text for templates and names; `None` for nothing, lists and mappings.
+pub fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// Absent, empty, or white space only.
+pub fn blank(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+impl Scope<'_> {
+    /// Evaluates, recording the deciding leaf.
+    pub fn eval(&self, cond: &Cond) -> Outcome {
+        match cond {
+            Cond::All(list) => {
+                let mut seen = Vec::new();
+                for inner in list {
+                    let outcome = self.eval(inner);
+                    if !outcome.holds {
+                        return outcome;
+                    }
+                    seen.push(outcome.why);
+                }
+                Outcome {
+                    holds: true,
+                    why: seen.join(", "),
+                }
+            }
+            Cond::Any(list) => {
+                let mut seen = Vec::new();
+                for inner in list {
+                    let outcome = self.eval(inner);
+                    if outcome.holds {
+                        return outcome;
+                    }
+                    seen.push(outcome.why);
+                }
+                Outcome {
+                    holds: false,
+                    why: format!("none of: {}", seen.join("; ")),
+                }
+            }
+            Cond::Not(inner) => {
+                let outcome = self.eval(inner);
+                Outcome {
+                    holds: !outcome.holds,
+                    why: format!("not ({})", outcome.why),
+                }
+            }
+            Cond::Fact(name) => {
+                let query = FactQuery {
+                    world: self.world,
+                    roots: self.roots,
+                    row: self.row,
+                    session: self.session,
+                };
+                match self.world.fact(name, &query) {
+                    Ok(holds) => Outcome {
+                        holds,
+                        why: format!(
+                            "fact {} {}",
+                            name.value,
+                            if holds { "holds" } else { "does not hold" }
+                        ),
+                    },
+                    Err(reason) => Outcome {
+                        holds: false,
+                        why: format!("fact {} cannot be established: {reason}", name.value),
+                    },
+                }
+            }
+            Cond::Targeted(want) => {
+                let holds = match want.value {
+                    Targeted::Exact => self.targeted == Targeted::Exact,
+                    Targeted::Any => self.targeted != Targeted::None,
+                    Targeted::None => self.targeted == Targeted::None,
+                };
+                let seen = match self.targeted {
+                    Targeted::Exact => "this very session is the target",
+                    Targeted::Any => "this session's name is the target",
+                    Targeted::None => "the run has no target here",
+                };
+                Outcome {
+                    holds,
+                    why: seen.to_owned(),
+                }
+            }
+            Cond::Field { name, test } => {
+                let value = value(self.row, name);
+                let (holds, wanted) = self.test(test, value);
+                Outcome {
+                    holds,
+                    why: format!("{} {wanted}, saw {}", name.value, shown(value)),
+                }
+            }
+        }
+    }
+
+    fn test(&self, test: &Test, value: &Value) -> (bool, String) {
+        match test {
+            Test::Equals(want) => (equals(value, want), format!("is {}", shown(want))),
+            Test::In(list) => (
+                list.iter().any(|want| equals(value, want)),
+                format!(
+                    "is one of {}",
+                    list.iter().map(shown).collect::<Vec<_>>().join(", ")
+                ),
+            ),
+            Test::Ops(ops) => self.ops(ops, value),
+        }
+    }
+
+    fn ops(&self, ops: &Ops, value: &Value) -> (bool, String) {
+        let text = value.as_str();
+        let mut holds = true;
+        let mut wanted = Vec::new();
+        let mut note = |ok: bool, words: String| {
+            holds &= ok;
+            wanted.push(words);
+        };
+        let yes_no = |want: bool, yes: &str, no: &str| if want { yes.into() } else { no.into() };
+        if let Some(want) = ops.present {
+            note(
+                blank(value) != want,
+                yes_no(want, "is present", "is absent"),
+            );
+        }
+        if let Some(want) = ops.blank {
+            note(
+                blank(value) == want,
+                yes_no(want, "is blank", "is not blank"),
+            );
+        }
+        if let Some(want) = &ops.equals {
+            note(equals(value, want), format!("is {}", shown(want)));
+        }
+        if let Some(list) = &ops.one_of {
+            let ok = list.iter().any(|want| equals(value, want));
+            note(
+                ok,
+                format!(
+                    "is one of {}",
+                    list.iter().map(shown).collect::<Vec<_>>().join(", ")
+                ),
+            );
+        }
+        if let Some(pattern) = &ops.matches {
+            let ok = text.is_some_and(|t| pattern.0.is_match(t));
+            note(ok, format!("matches /{}/", pattern.0.as_str()));
+        }
+        if let Some(want) = ops.uuid {
+            let ok = text.is_some_and(is_uuid) == want;
+            note(ok, yes_no(want, "is a UUID", "is no UUID"));
+        }
+        if let Some(folders) = &ops.under {
+            let ok =
+                text.is_some_and(|t| listed(self::value(self.row, folders)).any(|d| under(t, d)));
+            note(ok, format!("lies under {}", folders.value));
+        }
+        if let Some(want) = ops.exists {
+            let ok = text.is_some_and(|t| !t.is_empty() && self.world.exists(t)) == want;
+            note(ok, yes_no(want, "exists", "does not exist"));
+        }
+        if let Some(want) = ops.dir_exists {
+            let ok = text.is_some_and(|t| !t.is_empty() && self.world.dir_exists(t)) == want;
+            note(
+                ok,
+                yes_no(want, "is a folder that exists", "is no folder that exists"),
+            );
+        }
+        if let Some(span) = &ops.newer_than {
+            let now = self.world.now().as_millis();
+            let ok = value
+                .as_i64()
+                .is_some_and(|at| now.saturating_sub(at) <= span.0);
+            note(ok, format!("is newer than {} s", span.0 / 1000));
+        }
+        if let Some(other) = &ops.same_as {
+            let same = !blank(value) && value == self::value(self.row, other);
+            note(same, format!("equals {}", other.value));
+        }
+        if let Some(other) = &ops.slug_of {
+            let ok = text
+                .zip(self::value(self.row, other).as_str())
+                .is_some_and(|(path, folder)| axiowl_sources::record::slug_matches(path, folder));
+            note(ok, format!("is the folder that {} names", other.value));
+        }
+        if let Some(want) = &ops.has {
+            let ok = match value {
+                Value::Array(list) => list.contains(want),
+                Value::Object(map) => want.as_str().is_some_and(|key| map.contains_key(key)),
+                _ => false,
+            };
+            note(ok, format!("holds {}", shown(want)));
+        }
+        (holds, wanted.join(" and "))
+    }
+}
+
+fn listed(value: &Value) -> impl Iterator<Item = &str> {
+    let many = value
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
+    many.chain(value.as_str())
+}
+
+/// A list equals a scalar when one of its elements does; numbers compare by value.
+fn equals(value: &Value, want: &Value) -> bool {
+    match (value, want) {
+        (Value::Array(list), want) if !want.is_array() => list.contains(want),
+        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
+        _ => value == want,
+    }
+}
+
+/// Whether `path` is `folder` or lies below it, on either platform's separators.
+fn under(path: &str, folder: &str) -> bool {
+    let folder = folder.trim_end_matches(['/', '\\']);
+    !folder.is_empty()
+        && path
+            .strip_prefix(folder)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
+}
+
+/// A condition in words, without any row's values: the reason a filter drops rows for.
+pub fn described(cond: &Cond) -> String {
+    let joined =
+        |list: &[Cond], word: &str| list.iter().map(described).collect::<Vec<_>>().join(word);
+    match cond {
+        Cond::All(list) => joined(list, " and "),
+        Cond::Any(list) => joined(list, " or "),
+        Cond::Not(inner) => format!("not ({})", described(inner)),
+        Cond::Fact(name) => format!("fact {}", name.value),
+        Cond::Targeted(_) => "it is the target".into(),
+        Cond::Field { name, test } => match &test.value {
+            Test::Equals(want) => format!("{} is {}", name.value, shown(want)),
+            Test::In(list) => {
+                format!(
+                    "{} is one of {}",
+                    name.value,
+                    list.iter().map(shown).collect::<Vec<_>>().join(", ")
+                )
+            }
+            Test::Ops(ops) => match &ops.has {
+                Some(want) => format!("{} holds {}", name.value, shown(want)),
+                None => format!("{} fits", name.value),
+            },
+        },
+    }
+}
+
+/// A value in at most 60 characters.
+pub fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "nothing".into(),
+        value => axiowl_model::clip(&axiowl_model::display_safe(&value.to_string()), 60),
+    }
+}
+
+/// How a run's target relates to one session.
+pub fn targeted(target: Option<&str>, session: &str, key: &str, names: &[&str]) -> Targeted {
+    let Some(target) = target.map(str::trim) else {
+        return Targeted::None;
+    };
+    let bare = session.rsplit_once(':').map_or(session, |(_, bare)| bare);
+    if target == session || target == bare || target == key {
+        Targeted::Exact
+    } else if names.contains(&target) {
+        Targeted::Any
+    } else {
+        Targeted::None
+    }
+}
+
+/// The first of several fields that holds a time.
+pub fn time(row: &Row, fields: &[impl AsRef<str>]) -> Option<Timestamp> {
+    fields
+        .iter()
+        .filter_map(|field| value(row, field.as_ref()).as_i64())
+        .find(|millis| *millis > 0)
+        .map(Timestamp::from_millis)
+}

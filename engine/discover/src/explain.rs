@@ -1,0 +1,44 @@
+//! The chain of decisions as a person reads it: one line a decision.
+
+use axiowl_model::{DiscoveredAgent, display_safe};
+use std::fmt::Write;
+
+/// The decisions about one row, in order, with the rule's file and line for each.
+pub fn chain(agent: &DiscoveredAgent) -> String {
+    let mut out = String::new();
+    let name = agent
+        .display_name
+        .as_deref()
+        .map_or("(no name)".into(), display_safe);
+    let verdict = match (agent.has_enrollment_proof, agent.sendable) {
+        (true, true) => "can be sent to".to_owned(),
+        (true, false) => "enrols, cannot be sent to".to_owned(),
+        _ => format!("evidence only: {}", display_safe(&agent.reason)),
+    };
+    let _ = writeln!(out, "{name}  {}", agent.key);
+    let _ = writeln!(out, "  {verdict}");
+    let _ = writeln!(
+        out,
+        "  proof source {}, status {}, kind {}",
+        agent.source, agent.status, agent.kind
+    );
+    let mut stage = "";
+    for step in &agent.trace {
+        let head = if step.stage == stage { "" } else { &step.stage };
+        let mark = if step.ok { '✓' } else { '✗' };
+        let _ = write!(out, "  {head:<8}{mark} {}", display_safe(&step.text));
+        if step.at.is_empty() {
+            out.push('\n');
+        } else {
+            let _ = writeln!(out, "  [{}]", step.at);
+        }
+        stage = &step.stage;
+    }
+    for sentence in &agent.evidence {
+        let _ = writeln!(out, "  evidence  {sentence}");
+    }
+    if let Some(error) = &agent.last_error {
+        let _ = writeln!(out, "  error     {}", display_safe(error));
+    }
+    out
+}

@@ -1,0 +1,150 @@
+//! Chooses a name: the first candidate that is usable, and why the others were not.
+
+use crate::condition::{text, value};
+use axiowl_lang::at::Span;
+use axiowl_lang::cond::Targeted;
+use axiowl_lang::rule::{Candidate, Naming, Reject, SessionFallback};
+use axiowl_model::{clip, display_safe, is_blank_name, is_uuid};
+use axiowl_sources::Row;
+use std::borrow::Cow;
+
+/// The name that won.
+pub struct Name {
+    pub text: String,
+    pub weak: bool,
+    /// The session's own id stands in for a name.
+    pub is_session_id: bool,
+}
+
+/// A name longer than this is cut: a registry is no place for a whole prompt.
+const LONGEST: usize = 200;
+
+/// Tries the candidates in order; `note(won, words, place)` hears about each.
+pub fn choose(
+    naming: &Naming,
+    row: &Row,
+    session: &str,
+    targeted: Targeted,
+    note: &mut dyn FnMut(bool, String, Option<Span>),
+) -> Option<Name> {
+    for candidate in &naming.candidates {
+        let label = &candidate.label;
+        let from = &candidate.from.value;
+        let Some(raw) = text(value(row, from)) else {
+            note(
+                false,
+                format!("{label} ({from}): absent"),
+                Some(candidate.span),
+            );
+            continue;
+        };
+        match usable(candidate, &raw, naming, session) {
+            Ok(text) => {
+                let weak = if candidate.weak { ", weak" } else { "" };
+                note(
+                    true,
+                    format!("{label} ({from}): {text:?}{weak}"),
+                    Some(candidate.span),
+                );
+                return Some(Name {
+                    text,
+                    weak: candidate.weak,
+                    is_session_id: false,
+                });
+            }
+            Err(why) => {
+                let seen = clip(&display_safe(&raw), 60);
+                note(
+                    false,
+                    format!("{label} ({from}): {why}, saw {seen:?}"),
+                    Some(candidate.span),
+                );
+            }
+        }
+    }
+    let allowed = match naming.session_fallback {
+        SessionFallback::Never => false,
+        SessionFallback::Targeted => targeted == Targeted::Exact,
+        SessionFallback::Accepted => true,
+    };
+    if allowed {
+        let bare = session.rsplit_once(':').map_or(session, |(_, bare)| bare);
+        note(
+            true,
+            format!("session id in place of a name: {bare:?}, weak"),
+            None,
+        );
+        return Some(Name {
+            text: bare.to_owned(),
+            weak: true,
+            is_session_id: true,
+        });
+    }
+    None
+}
+
+fn usable(
+    candidate: &Candidate,
+    raw: &str,
+    naming: &Naming,
+    session: &str,
+) -> Result<String, &'static str> {
+    let mut text = Cow::Borrowed(raw);
+    for pattern in &candidate.strip {
+        if let Cow::Owned(cut) = pattern.0.replace_all(&text, "") {
+            text = Cow::Owned(cut);
+        }
+    }
+    let mut text = text.trim();
+    if candidate.first_line {
+        text = text
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .unwrap_or_default();
+    }
+    if candidate.basename {
+        text = text
+            .trim_end_matches(['/', '\\'])
+            .rsplit(['/', '\\'])
+            .next()
+            .unwrap_or_default();
+    }
+    if is_blank_name(text) {
+        return Err("blank");
+    }
+    for reject in &naming.reject {
+        if let Some(why) = rejected(reject.value, text, session) {
+            return Err(why);
+        }
+    }
+    let text = clip(text, candidate.clip.unwrap_or(LONGEST).min(LONGEST));
+    Ok(match &candidate.prefix {
+        Some(prefix) => format!("{prefix}{text}"),
+        None => text,
+    })
+}
+
+fn rejected(reject: Reject, text: &str, session: &str) -> Option<&'static str> {
+    let lower = || text.to_lowercase();
+    let bare = session.rsplit_once(':').map_or(session, |(_, bare)| bare);
+    let hit = match reject {
+        Reject::Blank => false,
+        Reject::Unknown => lower() == "unknown",
+        Reject::Untitled => {
+            let lower = lower();
+            lower == "untitled" || lower.starts_with("untitled ")
+        }
+        Reject::Multiline => text.contains(['\n', '\r', '\u{2028}', '\u{2029}']),
+        Reject::Uuid => is_uuid(text),
+        Reject::SessionId => text == session || text == bare,
+    };
+    hit.then_some(match reject {
+        Reject::Blank => "blank",
+        Reject::Unknown => "says \"unknown\"",
+        Reject::Untitled => "says \"untitled\"",
+        Reject::Multiline => "has more than one line",
+        Reject::Uuid => "is a UUID",
+        Reject::SessionId => "is the session id",
+    })
+}

@@ -1,0 +1,366 @@
+//! One rule, one world: reads, assembles, judges, reports.
+
+use crate::assemble::{Assembled, assemble, fill};
+use crate::copies::{self, Candidate};
+use crate::drift;
+use crate::judge::Bench;
+use crate::policy::Reviewer;
+use axiowl_lang::fields::row_fields;
+use axiowl_lang::guard::guards;
+use axiowl_lang::load::LoadedRule;
+use axiowl_lang::source::Source;
+use axiowl_model::{DiscoveredAgent, Issue, LOCAL_NODE, Verdict, codes};
+use axiowl_sources::read::{ReadOptions, Tables, read_all};
+use axiowl_sources::{Row, World};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How a run is made.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Only this session id or name.
+    pub target: Option<String>,
+    /// Record every decision.
+    pub trace: bool,
+    /// Scan whole files where the windows gave no name.
+    pub deep: bool,
+    /// Node of the rows.
+    pub node: String,
+    /// Id of the provider home that is read; empty for the default one.
+    pub home: String,
+    /// Threads for reading; as many as there are cores when none is given.
+    pub threads: Option<usize>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            target: None,
+            trace: false,
+            deep: false,
+            node: LOCAL_NODE.into(),
+            home: String::new(),
+            threads: None,
+        }
+    }
+}
+
+/// What was read from one source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceCount {
+    /// Files its patterns matched.
+    pub files_matched: usize,
+    /// Files opened.
+    pub files_read: usize,
+    /// Rows they gave.
+    pub rows: usize,
+}
+
+/// The outcome of one rule over one world.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// Provider key.
+    pub provider: String,
+    /// Node.
+    pub node: String,
+    /// Sessions, ordered by id.
+    pub agents: Vec<DiscoveredAgent>,
+    /// Rows that do not belong to this surface, by reason.
+    pub dropped: BTreeMap<String, usize>,
+    /// What went wrong, in a fixed order.
+    pub issues: Vec<Issue>,
+    /// How well the rule fits.
+    pub verdict: Verdict,
+    /// Everything could be read: absence means something.
+    pub complete: bool,
+    /// The run looked for one session.
+    pub targeted: bool,
+    /// What each source gave.
+    pub sources: BTreeMap<String, SourceCount>,
+    /// Whether any of the rule's roots exists.
+    pub present: bool,
+}
+
+/// One session with the row it was judged by.
+pub struct Found {
+    /// The judged session.
+    pub agent: DiscoveredAgent,
+    /// Its fields.
+    pub row: Row,
+    /// The roots it was found under.
+    pub roots: BTreeMap<String, String>,
+}
+
+/// Runs a rule.
+pub fn discover(loaded: &LoadedRule, world: &World, options: &Options) -> Report {
+    let Judgement {
+        tables,
+        candidates,
+        dropped,
+        mut issues,
+        untested,
+    } = judge_all(loaded, world, options);
+    let rule = &loaded.rule;
+    let kept = candidates.len();
+    let bases: Vec<&str> = rule
+        .rows
+        .from
+        .iter()
+        .flat_map(|f| f.iter())
+        .map(|s| s.value.as_str())
+        .collect();
+    let tested = rule
+        .tested
+        .as_ref()
+        .map(|t| (t.program.as_str(), t.from.as_str(), t.to.as_str()));
+    let missing: Vec<String> = tables
+        .tables
+        .iter()
+        .flat_map(|(name, table)| {
+            table
+                .missing_columns
+                .iter()
+                .map(move |column| (name, column))
+        })
+        .filter(|(name, column)| !optional(loaded, name, column))
+        .map(|(name, column)| format!("{name}.{column}"))
+        .collect();
+    let fit = drift::judge(
+        &tables,
+        &missing,
+        &bases,
+        kept,
+        dropped.values().sum(),
+        &untested,
+        tested,
+    );
+    let mut agents: Vec<DiscoveredAgent> = candidates.into_iter().map(|c| c.judged.agent).collect();
+    if let Some(target) = &options.target {
+        agents.retain(|agent| is_target(agent, target));
+    }
+    agents.sort_by(|a, b| a.key.cmp(&b.key));
+    issues.extend(fit.issues);
+    issues.extend(tables.issues.iter().cloned());
+    issues.sort();
+    issues.dedup();
+    Report {
+        provider: rule.provider.value.clone(),
+        node: options.node.clone(),
+        agents,
+        dropped,
+        issues,
+        verdict: fit.verdict,
+        complete: tables.tables.values().all(|table| !table.incomplete),
+        targeted: options.target.is_some(),
+        present: tables.tables.values().any(|table| table.root_exists),
+        sources: tables
+            .tables
+            .iter()
+            .map(|(name, table)| {
+                let count = SourceCount {
+                    files_matched: table.files_matched,
+                    files_read: table.files_read,
+                    rows: table.rows.len(),
+                };
+                (name.clone(), count)
+            })
+            .collect(),
+    }
+}
+
+/// The row of one session, by exact session id.
+pub fn row_of(
+    loaded: &LoadedRule,
+    world: &World,
+    session: &str,
+    options: &Options,
+) -> Option<Found> {
+    let judgement = judge_all(loaded, world, options);
+    let roots = judgement.tables.roots;
+    let found = judgement
+        .candidates
+        .into_iter()
+        .find(|c| c.judged.agent.key.session == session)?;
+    Some(Found {
+        agent: found.judged.agent,
+        row: found.row,
+        roots,
+    })
+}
+
+fn is_target(agent: &DiscoveredAgent, target: &str) -> bool {
+    let target = target.trim();
+    let key = &agent.key;
+    agent.display_name.as_deref() == Some(target)
+        || key.session == target
+        || key.bare_session() == target
+        || key.to_string() == target
+        || agent.aliases.iter().any(|alias| alias == target)
+}
+
+struct Judgement {
+    tables: Tables,
+    candidates: Vec<Candidate>,
+    dropped: BTreeMap<String, usize>,
+    issues: Vec<Issue>,
+    untested: Vec<String>,
+}
+
+fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement {
+    let rule = &loaded.rule;
+    let read = ReadOptions {
+        deep: options.deep,
+        strong_fields: strong_fields(loaded),
+        threads: options.threads,
+    };
+    let tables = read_all(loaded, world, &read);
+    let known: Vec<String> = row_fields(rule).into_iter().collect();
+    let assembly = assemble(loaded, &tables, world, &known);
+    let guard = missing_guard(loaded, &tables);
+    let mut issues = Vec::new();
+    if let Some(guard) = &guard {
+        issues.push(Issue::new(codes::GUARD_MISSING, guard.clone()));
+    }
+    let copies = copies::count(assembly.rows.iter().map(|row| row.session.as_str()));
+    let bench = Bench {
+        loaded,
+        tables: &tables,
+        world,
+        node: &options.node,
+        home: &options.home,
+        target: options.target.as_deref(),
+        trace: options.trace,
+        guard,
+    };
+    // Judging small tables is cheaper than starting threads and script engines for them.
+    const WORTH_THREADS: usize = 512;
+    let judge = |reviewer: &Option<Reviewer>, assembled: Assembled| {
+        let copies = copies.get(&assembled.session).copied().unwrap_or(1);
+        let judged = bench.judge(&assembled, copies, reviewer.as_ref());
+        let path = match &rule.transcript {
+            Some(transcript) => fill(&transcript.file, &assembled.row, &tables, world),
+            None => assembled
+                .row
+                .get("path")
+                .and_then(|path| path.as_str())
+                .map(str::to_owned),
+        };
+        Candidate {
+            judged,
+            path,
+            row: assembled.row,
+        }
+    };
+    let reviewer = || loaded.policy.as_ref().map(Reviewer::new);
+    let judged: Vec<Candidate> =
+        if assembly.rows.len() < WORTH_THREADS || options.threads == Some(1) {
+            let reviewer = reviewer();
+            assembly
+                .rows
+                .into_iter()
+                .map(|row| judge(&reviewer, row))
+                .collect()
+        } else {
+            assembly
+                .rows
+                .into_par_iter()
+                .map_init(reviewer, |reviewer, row| judge(reviewer, row))
+                .collect()
+        };
+    let mut failures: BTreeMap<String, Issue> = BTreeMap::new();
+    let mut untested = Vec::new();
+    for candidate in &judged {
+        if let Some(issue) = &candidate.judged.issue {
+            let cause = issue
+                .message
+                .split_once(": ")
+                .map_or("", |(_, cause)| cause)
+                .to_owned();
+            failures.entry(cause).or_insert_with(|| issue.clone());
+        }
+        untested.extend(candidate.judged.untested.clone());
+    }
+    issues.extend(failures.into_values());
+    let candidates = copies::settle(judged, options.trace, &mut issues);
+    Judgement {
+        candidates,
+        dropped: assembly.dropped,
+        issues,
+        untested,
+        tables,
+    }
+}
+
+/// The fields that are strong name candidates, as (source, field): a file in which one stands
+/// needs no further look.
+fn strong_fields(loaded: &LoadedRule) -> BTreeSet<(String, String)> {
+    let rule = &loaded.rule;
+    let strong = rule
+        .name
+        .iter()
+        .flat_map(|n| &n.candidates)
+        .filter(|c| !c.weak);
+    let mut out = BTreeSet::new();
+    for candidate in strong {
+        let from = candidate.from.value.as_str();
+        for (name, source) in &rule.sources {
+            let joined = rule.rows.join.iter().flatten().any(|join| {
+                join.with.value == *name
+                    && from
+                        .strip_prefix(&join.name.value)
+                        .is_some_and(|rest| rest.starts_with('.'))
+            });
+            let field = if joined {
+                from.rsplit('.').next().unwrap_or(from)
+            } else {
+                from
+            };
+            if source.fields().contains(&field) {
+                out.insert((name.clone(), field.to_owned()));
+            }
+        }
+    }
+    out
+}
+
+/// A column that a barring status, a kind or the filter reads is absent from a source that
+/// gives rows: then nothing of that source can be told from what would have been barred. A
+/// column that may be absent (`?`) is one that older generations of the store do not have.
+fn missing_guard(loaded: &LoadedRule, tables: &Tables) -> Option<String> {
+    let mut missing = BTreeSet::new();
+    for base in loaded.rule.rows.from.iter().flat_map(|from| from.iter()) {
+        let Some(table) = tables.tables.get(&base.value) else {
+            continue;
+        };
+        for guard in guards(&loaded.rule) {
+            let columns: Vec<&String> = guard
+                .any_of
+                .iter()
+                .filter(|(source, _)| *source == base.value)
+                .map(|(_, column)| column)
+                .collect();
+            let gone = |column: &&String| {
+                table.missing_columns.contains(*column) && !optional(loaded, &base.value, column)
+            };
+            if !columns.is_empty() && columns.iter().all(gone) {
+                missing.insert(format!("{}.{}", base.value, guard.field));
+            }
+        }
+    }
+    let missing: Vec<String> = missing.into_iter().collect();
+    (!missing.is_empty()).then(|| {
+        format!(
+            "{} is absent, and it decides who may be enrolled",
+            missing.join(", ")
+        )
+    })
+}
+
+fn optional(loaded: &LoadedRule, source: &str, column: &str) -> bool {
+    match loaded.rule.sources.get(source) {
+        Some(Source::Sqlite(sqlite)) => {
+            sqlite.columns.get(column).is_some_and(|kind| kind.optional)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,331 @@
+//! A diagnostic: a code, a message, the places it is about, and a way out.
+//!
+//! Used for rules, `config.yaml` and `world.yaml` alike. It knows texts and byte
+//! ranges; it does not know YAML, scripts or what a rule means.
+
+use crate::render;
+use serde_json::{Value, json};
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A text a person wrote, under the name it is shown with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceText {
+    /// Shown path.
+    pub name: Arc<str>,
+    /// The text.
+    pub text: Arc<str>,
+}
+
+impl SourceText {
+    /// A named text.
+    pub fn new(name: &str, text: &str) -> Self {
+        Self {
+            name: name.into(),
+            text: text.into(),
+        }
+    }
+}
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The file cannot be used.
+    Error,
+    /// It can be used, and probably does not do what was meant.
+    Warning,
+}
+
+impl Severity {
+    /// The word used in output.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
+}
+
+/// One place a diagnostic is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// Shown path.
+    pub file: Arc<str>,
+    /// The whole text of that file, for the excerpt.
+    pub text: Arc<str>,
+    /// Bytes of the text; always within it and on character boundaries.
+    pub span: Range<usize>,
+    /// One-based line of the first byte.
+    pub line: usize,
+    /// One-based column of the first byte, in characters.
+    pub column: usize,
+    /// What is wrong here, in a few words.
+    pub label: String,
+    /// The place itself, as opposed to one that explains it.
+    pub primary: bool,
+}
+
+/// One thing that is wrong with a file, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// A stable code out of [`crate::codes::ALL`].
+    pub code: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong, with the value found.
+    pub message: String,
+    /// Where; the primary place first.
+    pub labels: Vec<Label>,
+    /// What to do.
+    pub help: Option<String>,
+    /// The key it is about, as a path (`proof[1].grants`), where there is one.
+    pub key: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error without a place yet.
+    pub fn error(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity: Severity::Error,
+            message: message.into(),
+            labels: Vec::new(),
+            help: None,
+            key: None,
+        }
+    }
+
+    /// A warning without a place yet.
+    pub fn warning(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, message)
+        }
+    }
+
+    /// Names the place.
+    pub fn at(self, file: &SourceText, span: Range<usize>, label: impl Into<String>) -> Self {
+        self.place(file, span, label.into(), true)
+    }
+
+    /// Names a place that explains the first one.
+    pub fn also(self, file: &SourceText, span: Range<usize>, label: impl Into<String>) -> Self {
+        self.place(file, span, label.into(), false)
+    }
+
+    fn place(
+        mut self,
+        file: &SourceText,
+        span: Range<usize>,
+        label: String,
+        primary: bool,
+    ) -> Self {
+        let span = within(&file.text, span);
+        let (line, column) = line_and_column(&file.text, span.start);
+        self.labels.push(Label {
+            file: file.name.clone(),
+            text: file.text.clone(),
+            span,
+            line,
+            column,
+            label,
+            primary,
+        });
+        self
+    }
+
+    /// Says what to do.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The place itself.
+    pub fn primary(&self) -> Option<&Label> {
+        self.labels
+            .iter()
+            .find(|l| l.primary)
+            .or(self.labels.first())
+    }
+
+    /// Whether the file cannot be used.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
+    /// Rendered like a compiler error, without colour.
+    pub fn plain(&self) -> String {
+        render::plain(self)
+    }
+
+    /// Rendered like a compiler error, with colour.
+    pub fn coloured(&self) -> String {
+        render::coloured(self)
+    }
+
+    /// `file:line:column: error[AX003]: message`, for logs and issue lists.
+    pub fn one_line(&self) -> String {
+        let place = self.primary().map_or(String::new(), |l| {
+            format!("{}:{}:{}: ", l.file, l.line, l.column)
+        });
+        let key = self
+            .key
+            .as_deref()
+            .map_or(String::new(), |k| format!(" (at `{k}`)"));
+        let severity = self.severity.as_str();
+        format!("{place}{severity}[{}]: {}{key}", self.code, self.message)
+    }
+
+    /// The form for programs: code, severity, message, file, line, column, end_line,
+    /// end_column, key, help, and `related` for the other places. Lines and columns are
+    /// one-based, columns count characters, the end is exclusive.
+    pub fn to_json(&self) -> Value {
+        let place = |label: &Label| {
+            let (end_line, end_column) = line_and_column(&label.text, label.span.end);
+            json!({
+                "file": &*label.file,
+                "line": label.line,
+                "column": label.column,
+                "end_line": end_line,
+                "end_column": end_column,
+                "label": label.label,
+            })
+        };
+        let mut out = json!({
+            "code": self.code,
+            "severity": self.severity.as_str(),
+            "message": self.message,
+        });
+        let primary = self.primary();
+        let main = primary.map_or_else(|| json!({}), place);
+        for field in ["file", "line", "column", "end_line", "end_column", "label"] {
+            out[field] = main.get(field).cloned().unwrap_or(Value::Null);
+        }
+        out["key"] = json!(self.key);
+        out["help"] = json!(self.help);
+        out["related"] = self
+            .labels
+            .iter()
+            .filter(|l| primary.is_none_or(|p| !std::ptr::eq(*l, p)))
+            .map(place)
+            .collect();
+        out
+    }
+
+    /// What diagnostics are sorted by: file, place, code.
+    pub(crate) fn order(&self) -> (Arc<str>, usize, usize, &'static str, String) {
+        match self.primary() {
+            Some(l) => (
+                l.file.clone(),
+                l.span.start,
+                l.span.end,
+                self.code,
+                self.message.clone(),
+            ),
+            None => ("".into(), 0, 0, self.code, self.message.clone()),
+        }
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.plain())
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+impl serde::Serialize for Diagnostic {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_json().serialize(serializer)
+    }
+}
+
+/// Sorted by place, the same thing said once.
+pub(crate) fn tidy(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    found.sort_by_cached_key(Diagnostic::order);
+    found.dedup();
+    found
+}
+
+/// One-based line, and column in characters, of a byte.
+pub(crate) fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
+    let before = &text[..boundary(text, byte)];
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
+    (line, before[line_start..].chars().count() + 1)
+}
+
+/// The byte at a one-based line, and column in characters; clamped to the text.
+pub(crate) fn byte_at(text: &str, line: usize, column: usize) -> usize {
+    let mut start = 0;
+    for _ in 1..line {
+        match text[start..].find('\n') {
+            Some(at) => start += at + 1,
+            None => return text.len(),
+        }
+    }
+    let rest = &text[start..];
+    let rest = &rest[..rest.find('\n').unwrap_or(rest.len())];
+    let offset = rest
+        .char_indices()
+        .nth(column.saturating_sub(1))
+        .map_or(rest.len(), |(at, _)| at);
+    start + offset
+}
+
+/// The nearest character boundary at or before a byte.
+fn boundary(text: &str, byte: usize) -> usize {
+    let mut at = byte.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// A span forced into the text, never past the text of its last line's break.
+fn within(text: &str, span: Range<usize>) -> Range<usize> {
+    let start = boundary(text, span.start);
+    let end = boundary(text, span.end.max(start));
+    let trimmed = text[start..end].trim_end().len();
+    let end = if trimmed == 0 { end } else { start + trimmed };
+    start..end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_counted_in_characters_and_stay_in_the_text() {
+        let file = SourceText::new("a.yaml", "x: 1\nÄö: é\n");
+        let d = Diagnostic::error("AX004", "m").at(&file, 9..999, "here");
+        assert_eq!((d.labels[0].line, d.labels[0].column), (2, 3));
+        assert_eq!(d.labels[0].span, 9..13);
+        assert_eq!(byte_at(&file.text, 2, 3), 9);
+        assert_eq!(byte_at(&file.text, 99, 1), file.text.len());
+        // Inside a character.
+        let d = Diagnostic::error("AX004", "m").at(&file, 6..6, "here");
+        assert_eq!(d.labels[0].span, 5..5);
+    }
+
+    #[test]
+    fn the_form_for_programs_has_every_field() {
+        let file = SourceText::new("a.yaml", "x: 1\ny: 2\n");
+        let mut d = Diagnostic::warning("AX004", "m")
+            .also(&file, 0..1, "first")
+            .at(&file, 5..6, "here")
+            .help("do this");
+        d.key = Some("y".into());
+        assert_eq!(
+            d.to_json().to_string(),
+            concat!(
+                r#"{"code":"AX004","severity":"warning","message":"m","file":"a.yaml","line":2,"#,
+                r#""column":1,"end_line":2,"end_column":2,"label":"here","key":"y","help":"do this","#,
+                r#""related":[{"file":"a.yaml","line":1,"column":1,"end_line":1,"end_column":2,"label":"first"}]}"#
+            )
+        );
+        assert_eq!(d.one_line(), "a.yaml:2:1: warning[AX004]: m (at `y`)");
+    }
+}

@@ -1,0 +1,168 @@
+//! The rule as a whole: its key, its scope, what every rule needs, who is calling.
+
+use super::{Lint, Place};
+use crate::at::At;
+use crate::codes;
+use crate::diag::Diagnostic;
+use crate::rule::{IdentityRule, Tested};
+use crate::scalar::Pointer;
+
+/// Words of `discover <scope>` that belong to the engine.
+const RESERVED_SCOPES: [&str; 2] = ["all", "remote"];
+
+pub(super) fn check(lint: &mut Lint) {
+    provider(lint);
+    scope(lint);
+    needs(lint);
+    let rule = lint.rule;
+    if let Some(tested) = &rule.tested {
+        versions(lint, tested);
+    }
+    for identity in &rule.identity {
+        identity_source(lint, identity);
+    }
+}
+
+fn provider(lint: &mut Lint) {
+    let key = &lint.rule.provider;
+    let folder = lint.folder.provider.as_str();
+    let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let good = key.starts_with(|c: char| c.is_ascii_lowercase()) && key.chars().all(word);
+    let at = lint.place(key.span);
+    if !good {
+        let message = format!("`{}` is no provider key", key.value);
+        let help = "use lower-case letters, digits and `_`, and start with a letter";
+        lint.error(codes::PROVIDER_NAME, at, "not a key", message, help.into());
+    } else if key.as_str() != folder {
+        let message = format!("the folder `{folder}` holds a rule for `{}`", key.value);
+        let help = format!("write `provider: {folder}`, or rename the folder");
+        lint.error(
+            codes::PROVIDER_NAME,
+            at,
+            "not the folder's name",
+            message,
+            help,
+        );
+    }
+}
+
+fn scope(lint: &mut Lint) {
+    let word = lint.rule.scope_word();
+    let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let at = lint.key(&["scope"]);
+    if RESERVED_SCOPES.contains(&word.as_str()) {
+        let message = format!("the scope `{word}` belongs to the engine");
+        let help = "give the rule another `scope`".into();
+        lint.error(codes::RESERVED_NAME, at, "reserved", message, help);
+    } else if lint.rule.scope.is_some() && (word.is_empty() || !word.chars().all(good)) {
+        let message = format!("`{word}` is no word for `discover <scope>`");
+        let help = "use lower-case letters, digits and `-`".into();
+        lint.error(codes::VALUE, at, "not a word", message, help);
+    }
+}
+
+fn needs(lint: &mut Lint) {
+    let rule = lint.rule;
+    let candidates = rule.name.as_ref().is_some_and(|n| !n.candidates.is_empty());
+    let parts: [(bool, &[&str], &str); 6] = [
+        (!rule.roots.is_empty(), &["roots"], "roots"),
+        (!rule.sources.is_empty(), &["sources"], "sources"),
+        (
+            rule.rows.from.as_ref().is_some_and(|f| !f.is_empty()),
+            &["rows"],
+            "rows.from",
+        ),
+        (rule.rows.session.is_some(), &["rows"], "rows.session"),
+        (candidates, &["name"], "name.candidates"),
+        (!rule.proof.is_empty(), &["proof"], "proof"),
+    ];
+    for (present, section, name) in parts {
+        if !present {
+            let at = lint.key(section);
+            let message = format!("the rule has no `{name}`");
+            let help = match &rule.shares {
+                Some(shared) => format!("add `{name}`; `{}` does not give it", shared.value),
+                None => format!("add `{name}`"),
+            };
+            lint.error(codes::INCOMPLETE, at, "in this rule", message, help);
+        }
+    }
+}
+
+fn versions(lint: &mut Lint, tested: &At<Tested>) {
+    let (file, tree) = (&lint.files[0], &lint.trees[0]);
+    let at = |key: &str| {
+        let place = tree.value(&["tested", key]);
+        (file, place.unwrap_or(tested.span.range()))
+    };
+    let mut numbers = Vec::new();
+    for (key, version) in [("from", &tested.from), ("to", &tested.to)] {
+        match version_numbers(version) {
+            Some(parts) => numbers.push(parts),
+            None => {
+                let message = format!("`{version}` is no version");
+                let place = at(key);
+                let help = "write numbers and dots, such as `1.2.3`".into();
+                lint.error(
+                    codes::BAD_VERSION_RANGE,
+                    place,
+                    "not a version",
+                    message,
+                    help,
+                );
+            }
+        }
+    }
+    if let [from, to] = numbers.as_slice()
+        && from > to
+    {
+        let message = format!("no version lies between {} and {}", tested.from, tested.to);
+        let place = at("from");
+        let help = "`from` is the oldest tested version, `to` the newest".into();
+        lint.error(
+            codes::BAD_VERSION_RANGE,
+            place,
+            "later than `to`",
+            message,
+            help,
+        );
+    }
+}
+
+/// The numbers of `1.2.3` or `v1.2.3-beta.1`; what follows a dash or plus does not order.
+fn version_numbers(text: &str) -> Option<Vec<u64>> {
+    let core = text.strip_prefix('v').unwrap_or(text);
+    let core = core.split(['-', '+']).next().unwrap_or(core);
+    let mut parts: Vec<u64> = core
+        .split('.')
+        .map(|part| part.parse().ok())
+        .collect::<Option<_>>()?;
+    while parts.last() == Some(&0) {
+        parts.pop();
+    }
+    Some(parts)
+}
+
+fn identity_source(lint: &mut Lint, identity: &At<IdentityRule>) {
+    let require = &identity.require;
+    let pointers = [Some(&identity.from), require.equal.as_ref()];
+    let pointers = pointers.into_iter().flatten().chain(&require.present);
+    for pointer in pointers {
+        if written_by_the_model(pointer) {
+            let (file, at): Place = lint.place(pointer.span);
+            let message = format!("`{}` holds what the model wrote", pointer.as_str());
+            lint.push(
+                Diagnostic::error(codes::IDENTITY_FROM_MODEL, message)
+                    .at(file, at, "no identity")
+                    .help("read what only the host fills, such as `/_meta/…`"),
+            );
+        }
+    }
+}
+
+fn written_by_the_model(pointer: &Pointer) -> bool {
+    match pointer.segments().first().map(String::as_str) {
+        None | Some("") => true,
+        Some(first) => ["arguments", "name", "*"].contains(&first),
+    }
+}

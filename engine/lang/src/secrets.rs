@@ -1,0 +1,179 @@
+//! The files that no rule may read, whatever layer it comes from.
+//!
+//! Rules are checked against it when they are loaded, and readers check every path they
+//! open. No rule and no configuration can lift it.
+
+/// File names (in lower case) that hold secrets.
+const NAMES: &[&str] = &[
+    "auth.json",
+    "auth.toml",
+    "auth.yaml",
+    "auth.yml",
+    "credentials",
+    "apikeys.json",
+    "api_keys.json",
+    "api-keys.json",
+    "keyring.json",
+    "google_accounts.json",
+    "hosts.json",
+    "hosts.yml",
+    "hosts.yaml",
+    "apps.json",
+    "credentials.db",
+    "application_default_credentials.json",
+    "access_tokens.db",
+    "cookies",
+    "cookies.sqlite",
+    "cookies-journal",
+    "login data",
+    "logins.json",
+    "key3.db",
+    "key4.db",
+    "master.key",
+    "wallet.dat",
+    ".netrc",
+    "_netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".env",
+    ".envrc",
+    ".git-credentials",
+    ".htpasswd",
+    ".dockercfg",
+    ".vault-token",
+];
+
+/// Endings (in lower case) of key files and stores.
+const ENDINGS: &[&str] = &[
+    ".key",
+    ".pem",
+    ".p8",
+    ".p12",
+    ".pfx",
+    ".jks",
+    ".keystore",
+    ".kdbx",
+    ".ppk",
+    ".asc",
+    ".gpg",
+    ".keychain",
+    ".keychain-db",
+    ".keyring",
+    ".token",
+];
+
+/// Beginnings (in lower case) of secret file names.
+const BEGINNINGS: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".env."];
+
+/// Words that make a small settings file (JSON, YAML, TOML, text, or without an ending) secret.
+const WORDS: &[&str] = &[
+    "credential",
+    "oauth",
+    "secret",
+    "token",
+    "password",
+    "passwd",
+];
+
+/// Folders (in lower case) of which nothing is read.
+const FOLDERS: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".password-store",
+];
+
+/// Whether a path names a file that holds keys, tokens or passwords. Either kind of slash
+/// separates; upper and lower case are the same, since some file systems say so.
+pub fn is_secret_path(path: &str) -> bool {
+    let path = path.to_lowercase();
+    let mut parts = path.split(['/', '\\']).filter(|p| !p.is_empty()).rev();
+    let Some(file) = parts.next() else {
+        return false;
+    };
+    // Some systems ignore what stands after a colon, and dots and spaces at the end.
+    let file = file.split(':').next().unwrap_or(file);
+    let file = file.trim_end_matches(['.', ' ']);
+    NAMES.contains(&file)
+        || ENDINGS.iter().any(|e| file.ends_with(e))
+        || BEGINNINGS.iter().any(|b| file.starts_with(b))
+        || (is_settings(file) && WORDS.iter().any(|w| file.contains(w)))
+        || FOLDERS.contains(&file)
+        || parts.any(|folder| FOLDERS.contains(&folder))
+}
+
+/// Session stores (JSON Lines, databases) may well be called after a secret word; a
+/// settings file of that name holds one.
+fn is_settings(file: &str) -> bool {
+    match file.trim_start_matches('.').rsplit_once('.') {
+        None => true,
+        Some((_, ending)) => matches!(
+            ending,
+            "json"
+                | "jsonc"
+                | "json5"
+                | "yaml"
+                | "yml"
+                | "toml"
+                | "ini"
+                | "conf"
+                | "cfg"
+                | "txt"
+                | "enc"
+                | "dat"
+                | "bak"
+                | "old"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secret_files_are_known() {
+        for path in [
+            "/h/.x/auth.json",
+            "/h/.x/AUTH.JSON",
+            "C:\\Users\\a\\.x\\auth.json",
+            "/h/.x/.credentials.json",
+            "/h/.x/oauth_creds.json",
+            "/h/.x/antigravity-oauth-token",
+            "/h/.x/mcp-oauth-tokens.json",
+            "/h/.x/sessions/12.ab.key",
+            "/h/.ssh/config",
+            "/h/.ssh/id_ed25519",
+            "/h/.netrc",
+            "/h/.env.local",
+            "/h/.config/gh/hosts.yml",
+            "/h/.x/auth.json ",
+            "/h/.x/auth.json::$DATA",
+            "secrets.yaml",
+        ] {
+            assert!(is_secret_path(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn session_stores_are_not() {
+        for path in [
+            "/h/.x/projects/-w-token-service/0a.jsonl",
+            "/h/.x/state_5.sqlite",
+            "/h/.x/rollout-token-count.jsonl",
+            "/h/.x/session_index.jsonl",
+            "/h/.x/workspace.yaml",
+            "/h/.x/ghost/a.json",
+            "/h/.x/keyboard.json",
+            "/h/gh/docker/tokens/a.jsonl",
+            "",
+        ] {
+            assert!(!is_secret_path(path), "{path}");
+        }
+    }
+}

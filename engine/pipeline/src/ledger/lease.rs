@@ -1,0 +1,304 @@
+//! Who delivers a message. A lease names one process and runs out unless it is renewed; the
+//! attempt's own token fences off a worker that comes back late. The session lock of
+//! [`crate::worker`] is what keeps two deliveries apart; the lease is what outlives a crash.
+
+use super::{Ledger, LedgerError, Step, Trouble, after, message, now, stages};
+use crate::limits::Limits;
+use crate::process::Owner;
+use axiowl_model::{MessageId, RunId, Stage, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use std::time::Duration;
+
+/// One attempt to deliver one message, owned by this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// The message.
+    pub message: MessageId,
+    /// Counts the attempts, from one.
+    pub attempt: u32,
+    /// The attempt's own id, and its token.
+    pub run_id: RunId,
+    /// An earlier attempt may have handed the message over.
+    pub started_before: bool,
+}
+
+/// The answer to a request for a lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LeaseAnswer {
+    /// It is ours.
+    Taken(Lease),
+    /// Another process has it, at least until then.
+    Held {
+        /// The process.
+        owner: Owner,
+        /// When it runs out unless renewed.
+        until: Timestamp,
+    },
+    /// There is nothing to deliver: the message is past that, or has just been given up.
+    Nothing,
+}
+
+/// The last attempt of a message.
+struct Attempt {
+    number: u32,
+    owner: Owner,
+    expires_at: Timestamp,
+    ended: bool,
+}
+
+impl Ledger {
+    /// Takes the lease on a message that waits for delivery or whose delivery broke off.
+    /// A message whose time ran out, or whose workers keep dying before they hand anything
+    /// over, is settled here instead.
+    ///
+    /// # Errors
+    /// [`LedgerError::NoSuchMessage`], or the database.
+    pub fn lease(&self, id: MessageId, limits: &Limits) -> Result<LeaseAnswer, LedgerError> {
+        let owner = Owner::current();
+        self.write("take a lease", |tx| {
+            let known = message::get(tx, id)?;
+            let last = last_attempt(tx, id)?;
+            let broke_off = last.as_ref().is_some_and(|last| !last.ended);
+            let waits = known.stage == Stage::Accepted;
+            let under_way = matches!(
+                known.stage,
+                Stage::Submitted | Stage::Held | Stage::Queued | Stage::Seen
+            );
+            if !(waits || under_way && broke_off) {
+                return Ok(LeaseAnswer::Nothing);
+            }
+            let at = now();
+            if let Some(last) = last.as_ref().filter(|last| !last.ended)
+                && is_live(last, at, limits.lease)
+            {
+                let (owner, until) = (last.owner, last.expires_at);
+                return Ok(LeaseAnswer::Held { owner, until });
+            }
+            let started_before = under_way || has_started(tx, id)?;
+            let attempt = last.as_ref().map_or(0, |last| last.number) + 1;
+            let given_up = if started_before {
+                None
+            } else if known.expires_at <= at {
+                Some(expired())
+            } else if attempt > limits.attempts {
+                Some(Step::because(
+                    Stage::Failed,
+                    format!(
+                        "{} deliveries ended before anything was handed over; see worker.log",
+                        attempt - 1
+                    ),
+                ))
+            } else {
+                None
+            };
+            tx.execute(
+                "UPDATE deliveries SET ended_at = ?2, outcome = 'abandoned'
+                 WHERE message_id = ?1 AND ended_at IS NULL",
+                (id.to_string(), at.as_millis()),
+            )?;
+            if let Some(step) = given_up {
+                stages::step(tx, id, known.run_id, step)?;
+                return Ok(LeaseAnswer::Nothing);
+            }
+            let run_id = if attempt == 1 {
+                known.run_id
+            } else {
+                RunId::new()
+            };
+            tx.execute(
+                "INSERT INTO deliveries (message_id, attempt, token, owner_pid, owner_start,
+                     lease_expires_at, began_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                (
+                    id.to_string(),
+                    attempt,
+                    run_id.to_string(),
+                    owner.pid,
+                    owner.start_ticks.map(u64::cast_signed),
+                    after(at, limits.lease).as_millis(),
+                    at.as_millis(),
+                ),
+            )?;
+            Ok(LeaseAnswer::Taken(Lease {
+                message: id,
+                attempt,
+                run_id,
+                started_before,
+            }))
+        })
+    }
+
+    /// Whether somebody is delivering the message right now.
+    ///
+    /// # Errors
+    /// The database.
+    pub fn is_leased(&self, id: MessageId, limits: &Limits) -> Result<bool, LedgerError> {
+        self.read("look for a lease", |db| {
+            let last = last_attempt(db, id)?;
+            Ok(last.is_some_and(|last| !last.ended && is_live(&last, now(), limits.lease)))
+        })
+    }
+
+    /// Gives a lease more time.
+    ///
+    /// # Errors
+    /// [`LedgerError::LeaseLost`], or the database.
+    pub fn renew(&self, lease: &Lease, time: Duration) -> Result<(), LedgerError> {
+        self.write("renew a lease", |tx| {
+            check(tx, lease)?;
+            tx.execute(
+                "UPDATE deliveries SET lease_expires_at = ?3 WHERE message_id = ?1 AND token = ?2",
+                (
+                    lease.message.to_string(),
+                    lease.run_id.to_string(),
+                    after(now(), time).as_millis(),
+                ),
+            )?;
+            Ok(())
+        })
+    }
+
+    /// Records that the handover begins, by which way. From here on a crash leaves the
+    /// outcome to evidence.
+    ///
+    /// # Errors
+    /// [`LedgerError::LeaseLost`]; [`LedgerError::IllegalMove`] when the message was settled
+    /// meanwhile; or the database. Nothing may be handed over then.
+    pub fn start(&self, lease: &Lease, route: &str) -> Result<(), LedgerError> {
+        self.write("record the start of a handover", |tx| {
+            check(tx, lease)?;
+            let known = message::get(tx, lease.message)?;
+            if !matches!(
+                known.stage,
+                Stage::Accepted | Stage::Submitted | Stage::Held | Stage::Queued
+            ) {
+                return Err(LedgerError::IllegalMove {
+                    id: lease.message,
+                    from: known.stage,
+                    to: Stage::Submitted,
+                }
+                .into());
+            }
+            tx.execute(
+                "UPDATE deliveries SET started = 1, route = ?3
+                 WHERE message_id = ?1 AND token = ?2",
+                (lease.message.to_string(), lease.run_id.to_string(), route),
+            )?;
+            tx.execute(
+                "UPDATE messages SET route = ?2 WHERE id = ?1",
+                (lease.message.to_string(), route),
+            )?;
+            Ok(())
+        })
+    }
+
+    /// Ends an attempt. What it achieved stands in the stages; `outcome` is for people.
+    ///
+    /// # Errors
+    /// [`LedgerError::LeaseLost`], or the database.
+    pub fn end(&self, lease: &Lease, outcome: &str) -> Result<(), LedgerError> {
+        self.write("end a delivery", |tx| {
+            check(tx, lease)?;
+            tx.execute(
+                "UPDATE deliveries SET ended_at = ?3, outcome = ?4
+                 WHERE message_id = ?1 AND token = ?2",
+                (
+                    lease.message.to_string(),
+                    lease.run_id.to_string(),
+                    now().as_millis(),
+                    outcome,
+                ),
+            )?;
+            Ok(())
+        })
+    }
+
+    /// Settles every message as `expired` that waited longer than it may and that nobody has
+    /// begun to hand over. Returns their ids.
+    ///
+    /// # Errors
+    /// The database.
+    pub fn expire_overdue(&self) -> Result<Vec<MessageId>, LedgerError> {
+        let overdue = self.read("look for expired messages", overdue)?;
+        if overdue.is_empty() {
+            return Ok(overdue);
+        }
+        self.write("expire messages", |tx| {
+            let overdue = self::overdue(tx)?;
+            for &id in &overdue {
+                let run = message::get(tx, id)?.run_id;
+                stages::step(tx, id, run, expired())?;
+            }
+            Ok(overdue)
+        })
+    }
+}
+
+fn overdue(db: &Connection) -> Result<Vec<MessageId>, Trouble> {
+    let mut query = db.prepare_cached(
+        "SELECT id FROM messages WHERE stage = ?1 AND expires_at <= ?2 AND NOT EXISTS (
+             SELECT 1 FROM deliveries WHERE message_id = id
+             AND (started = 1 OR ended_at IS NULL AND lease_expires_at > ?2))",
+    )?;
+    let now = now().as_millis();
+    let ids = query.query_map((Stage::Accepted.as_str(), now), |row| {
+        message::parsed(row, 0)
+    })?;
+    Ok(ids.collect::<Result<_, _>>()?)
+}
+
+fn expired() -> Step {
+    Step::because(Stage::Expired, "it could not be handed over in time")
+}
+
+/// Fails unless this attempt is still the one that counts.
+pub(super) fn check(tx: &Transaction<'_>, lease: &Lease) -> Result<(), Trouble> {
+    let ours: bool = tx.query_row(
+        "SELECT EXISTS (SELECT 1 FROM deliveries
+         WHERE message_id = ?1 AND token = ?2 AND ended_at IS NULL)",
+        (lease.message.to_string(), lease.run_id.to_string()),
+        |row| row.get(0),
+    )?;
+    if ours {
+        Ok(())
+    } else {
+        Err(LedgerError::LeaseLost { id: lease.message }.into())
+    }
+}
+
+/// Whether somebody works on it. An end further away than a lease can last was written before
+/// the clock was set back, and counts as past.
+fn is_live(last: &Attempt, at: Timestamp, lease: Duration) -> bool {
+    let left = last.expires_at.as_millis().saturating_sub(at.as_millis());
+    let longest = i64::try_from(lease.as_millis()).unwrap_or(i64::MAX);
+    left > 0 && left <= longest.saturating_mul(2) && !last.owner.is_gone()
+}
+
+fn has_started(tx: &Transaction<'_>, id: MessageId) -> Result<bool, Trouble> {
+    Ok(tx.query_row(
+        "SELECT EXISTS (SELECT 1 FROM deliveries WHERE message_id = ?1 AND started = 1)",
+        [id.to_string()],
+        |row| row.get(0),
+    )?)
+}
+
+fn last_attempt(tx: &Connection, id: MessageId) -> Result<Option<Attempt>, Trouble> {
+    let attempt = tx
+        .query_row(
+            "SELECT attempt, owner_pid, owner_start, lease_expires_at, ended_at IS NOT NULL
+             FROM deliveries WHERE message_id = ?1 ORDER BY attempt DESC LIMIT 1",
+            [id.to_string()],
+            |row| {
+                Ok(Attempt {
+                    number: row.get(0)?,
+                    owner: Owner {
+                        pid: row.get(1)?,
+                        start_ticks: row.get::<_, Option<i64>>(2)?.map(i64::cast_unsigned),
+                    },
+                    expires_at: Timestamp::from_millis(row.get(3)?),
+                    ended: row.get(4)?,
+                })
+            },
+        )
+        .optional()?;
+    Ok(attempt)
+}

@@ -1,0 +1,182 @@
+//! Questions to the ledger that go beyond one message.
+
+use super::message::{self, COLUMNS};
+use super::{Ledger, LedgerError, Message, Trouble};
+use crate::sender::{Sender, operator_key};
+use axiowl_model::{MessageId, SessionKey, Stage, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Params};
+
+/// Whose messages an inbox holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Inbox {
+    /// Answers to the person at the command line.
+    Operator,
+    /// Messages to one session.
+    Session(SessionKey),
+}
+
+/// Waiting for delivery, or broken off in the middle of one.
+const PENDING: &str = "(stage = 'accepted_by_axiowl'
+     OR stage IN ('submitted', 'held', 'queued', 'seen') AND EXISTS (
+         SELECT 1 FROM deliveries WHERE message_id = id AND ended_at IS NULL))
+     AND NOT (provider = 'axiowl' AND session = 'operator')";
+
+impl Ledger {
+    /// Messages on their way, oldest first: not yet settled, and not in the operator's inbox.
+    ///
+    /// # Errors
+    /// The database.
+    pub fn in_flight(&self) -> Result<Vec<Message>, LedgerError> {
+        self.read("list messages", |db| {
+            select(
+                db,
+                "stage IN ('accepted_by_axiowl', 'submitted', 'held', 'queued', 'seen',
+                     'uncertain') AND NOT (provider = 'axiowl' AND session = 'operator')
+                 ORDER BY ordinal",
+                [],
+            )
+        })
+    }
+
+    /// The newest messages, newest first.
+    ///
+    /// # Errors
+    /// The database.
+    pub fn recent(&self, count: usize) -> Result<Vec<Message>, LedgerError> {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        self.read("list messages", |db| {
+            select(db, "TRUE ORDER BY ordinal DESC LIMIT ?1", [count])
+        })
+    }
+
+    /// Messages that answer a message, oldest first, whoever sent them.
+    ///
+    /// # Errors
+    /// The database.
+    pub fn replies_to(&self, id: MessageId) -> Result<Vec<Message>, LedgerError> {
+        self.read("list answers", |db| {
+            select(db, "reply_to = ?1 ORDER BY ordinal", [id.to_string()])
+        })
+    }
+
+    /// Messages that were accepted for somebody at or after a time, oldest first.
+    ///
+    /// # Errors
+    /// The database.
+    pub fn inbox(
+        &self,
+        whose: &Inbox,
+        since: Option<Timestamp>,
+    ) -> Result<Vec<Message>, LedgerError> {
+        let key = match whose {
+            Inbox::Operator => operator_key(),
+            Inbox::Session(key) => key.clone(),
+        };
+        self.read("read an inbox", |db| {
+            select(
+                db,
+                "provider = ?1 AND node = ?2 AND session = ?3 AND created_at >= ?4
+                 ORDER BY ordinal",
+                (
+                    &key.provider,
+                    &key.node,
+                    &key.session,
+                    since.map_or(i64::MIN, Timestamp::as_millis),
+                ),
+            )
+        })
+    }
+
+    /// The oldest message of a session that a worker has to deal with.
+    pub(crate) fn next_pending(&self, key: &SessionKey) -> Result<Option<MessageId>, LedgerError> {
+        self.read("look for work", |db| {
+            let id = db
+                .prepare_cached(&format!(
+                    "SELECT id FROM messages WHERE provider = ?1 AND node = ?2
+                     AND session = ?3 AND {PENDING} ORDER BY ordinal LIMIT 1"
+                ))?
+                .query_row((&key.provider, &key.node, &key.session), |row| {
+                    message::parsed(row, 0)
+                })
+                .optional()?;
+            Ok(id)
+        })
+    }
+
+    /// Sessions with work, each with its oldest message.
+    pub(crate) fn pending_sessions(&self) -> Result<Vec<(SessionKey, MessageId)>, LedgerError> {
+        self.read("look for work", |db| {
+            let mut query = db.prepare_cached(&format!(
+                "SELECT provider, node, session, id, MIN(ordinal) FROM messages
+                 WHERE {PENDING} GROUP BY provider, node, session ORDER BY 5"
+            ))?;
+            let rows = query.query_map([], |row| {
+                let key = SessionKey {
+                    provider: row.get(0)?,
+                    node: row.get(1)?,
+                    session: row.get(2)?,
+                };
+                Ok((key, message::parsed(row, 3)?))
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Messages of one sender to one target since a time.
+    pub(crate) fn count_pair(
+        &self,
+        sender: &Sender,
+        target: &SessionKey,
+        since: Timestamp,
+    ) -> Result<usize, LedgerError> {
+        self.read("count messages", |db| {
+            let count: i64 = db.query_row(
+                "SELECT COUNT(*) FROM messages WHERE sender_session = ?1
+                 AND sender_provider = ?2 AND (?1 <> '' OR sender_name = ?3)
+                 AND provider = ?4 AND node = ?5 AND session = ?6 AND created_at > ?7",
+                (
+                    sender.key.as_ref().map_or("", |key| &key.session),
+                    sender.provider(),
+                    &sender.name,
+                    &target.provider,
+                    &target.node,
+                    &target.session,
+                    since.as_millis(),
+                ),
+                |row| row.get(0),
+            )?;
+            Ok(usize::try_from(count).unwrap_or(0))
+        })
+    }
+
+    /// The newest message that a session has read, or may have read, in a turn that is not
+    /// known to be over.
+    pub(crate) fn open_turn_of(&self, key: &SessionKey) -> Result<Option<Message>, LedgerError> {
+        self.read("look for an open turn", |db| {
+            let stages = [Stage::Submitted, Stage::Seen, Stage::Replied];
+            let mut found = select(
+                db,
+                "provider = ?1 AND node = ?2 AND session = ?3 AND stage IN (?4, ?5, ?6)
+                 AND EXISTS (SELECT 1 FROM deliveries WHERE message_id = id
+                     AND started = 1 AND ended_at IS NULL)
+                 ORDER BY ordinal DESC LIMIT 1",
+                (
+                    &key.provider,
+                    &key.node,
+                    &key.session,
+                    stages[0].as_str(),
+                    stages[1].as_str(),
+                    stages[2].as_str(),
+                ),
+            )?;
+            Ok(found.pop())
+        })
+    }
+}
+
+fn select(db: &Connection, condition: &str, values: impl Params) -> Result<Vec<Message>, Trouble> {
+    let mut query =
+        db.prepare_cached(&format!("SELECT {COLUMNS} FROM messages WHERE {condition}"))?;
+    let rows = query.query_map(values, message::from_row)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}

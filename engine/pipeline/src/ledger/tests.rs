@@ -1,0 +1,248 @@
+//! The ledger by itself: moves, leases, and what a file may do to it.
+
+mod leases;
+
+use super::*;
+use crate::edge::Target;
+use crate::sender::Sender;
+use axiowl_model::{Evidence, MessageId, RunId, SessionKey, Stage};
+
+fn new(session: &str) -> NewMessage {
+    NewMessage {
+        id: MessageId::new(),
+        run_id: RunId::new(),
+        sender: Sender::operator(),
+        target: Target {
+            key: SessionKey::local("some_cli", session),
+            display_name: "Beta".into(),
+            cwd: String::new(),
+            home: String::new(),
+        },
+        body: "hello".into(),
+        visible_body: "> hello".into(),
+        reply_to: None,
+        hops: Vec::new(),
+        also_matching: vec!["some_cli:local:other".into()],
+        expires_in: Duration::from_secs(60),
+    }
+}
+
+fn accepted(ledger: &Ledger) -> MessageId {
+    ledger.accept(new("1")).unwrap().line.message_id
+}
+
+fn at(ledger: &Ledger, id: MessageId, stage: Stage) {
+    ledger
+        .connection()
+        .execute(
+            "UPDATE messages SET stage = ?2 WHERE id = ?1",
+            (id.to_string(), stage.as_str()),
+        )
+        .unwrap();
+}
+
+#[test]
+fn every_move_the_model_forbids_is_an_error_and_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(dir.path()).unwrap();
+    for &from in Stage::ALL {
+        for &to in Stage::ALL {
+            let id = accepted(&ledger);
+            at(&ledger, id, from);
+            let before = ledger.lines_since(id, 0).unwrap();
+            let result = ledger.record(id, Step::because(to, "test"));
+            let lines = ledger.lines_since(id, 0).unwrap();
+            let same = from == to || to == Stage::Accepted;
+            if to.may_follow(from) {
+                assert!(result.unwrap().is_some(), "{from} -> {to}");
+                assert_eq!(ledger.message(id).unwrap().stage, to);
+            } else if same {
+                assert_eq!(result.unwrap(), None, "{from} -> {to}: it has been there");
+                assert_eq!(lines, before);
+            } else {
+                let error = result.unwrap_err();
+                assert!(
+                    matches!(error, LedgerError::IllegalMove { from: f, to: t, .. } if (f, t) == (from, to)),
+                    "{error}"
+                );
+                assert_eq!(lines, before);
+                assert_eq!(ledger.message(id).unwrap().stage, from);
+            }
+        }
+    }
+}
+
+#[test]
+fn recording_the_same_stage_again_is_no_second_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(dir.path()).unwrap();
+    let id = accepted(&ledger);
+    for stage in [
+        Stage::Submitted,
+        Stage::Submitted,
+        Stage::Seen,
+        Stage::Submitted,
+        Stage::Seen,
+    ] {
+        ledger
+            .record(id, Step::proven(stage, Evidence::new("test", "")))
+            .unwrap();
+    }
+    let lines = ledger.lines_since(id, 0).unwrap();
+    let stages: Vec<_> = lines.iter().map(|(seq, line)| (*seq, line.stage)).collect();
+    assert_eq!(
+        stages,
+        [
+            (1, Stage::Accepted),
+            (2, Stage::Submitted),
+            (3, Stage::Seen)
+        ]
+    );
+    assert_eq!(ledger.lines_since(id, 2).unwrap().len(), 1);
+    assert_eq!(lines[0].1.also_matching, ["some_cli:local:other"]);
+}
+
+#[test]
+fn what_was_accepted_is_there_after_reopening() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(dir.path()).unwrap();
+    let mut message = new("1");
+    message.hops.push(message.sender.hop());
+    message.body = "a\0b\u{1f989}\r\n".into();
+    let id = message.id;
+    ledger.accept(message.clone()).unwrap();
+    drop(ledger);
+    let ledger = Ledger::open(dir.path()).unwrap();
+    let kept = ledger.message(id).unwrap();
+    assert_eq!(kept.body, message.body);
+    assert_eq!(kept.hops, message.hops);
+    assert_eq!(kept.sender, message.sender);
+    assert_eq!(kept.target, message.target);
+    assert_eq!(kept.stage, Stage::Accepted);
+    assert_eq!(ledger.in_flight().unwrap().len(), 1);
+    assert!(matches!(
+        ledger.message(MessageId::new()),
+        Err(LedgerError::NoSuchMessage { .. })
+    ));
+}
+
+#[test]
+#[cfg(unix)]
+fn nobody_else_may_read_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("state");
+    let ledger = Ledger::open(&root).unwrap();
+    accepted(&ledger);
+    for name in ["messages.db", "messages.db-wal", "messages.db-shm"] {
+        let mode = std::fs::metadata(root.join(name))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+    let mode = std::fs::metadata(&root).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
+
+#[test]
+fn it_is_durable_by_its_settings() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(dir.path()).unwrap();
+    let db = ledger.connection();
+    let text = |pragma: &str| {
+        db.query_row(pragma, [], |row| row.get::<_, String>(0))
+            .unwrap()
+    };
+    let number = |pragma: &str| {
+        db.query_row(pragma, [], |row| row.get::<_, i64>(0))
+            .unwrap()
+    };
+    assert_eq!(text("PRAGMA journal_mode"), "wal");
+    assert_eq!(number("PRAGMA synchronous"), 2);
+    assert_eq!(number("PRAGMA user_version"), 1);
+}
+
+#[test]
+fn a_newer_format_is_refused_and_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("messages.db");
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch("CREATE TABLE future (x); PRAGMA user_version = 9;")
+        .unwrap();
+    drop(db);
+    let before = std::fs::read(&path).unwrap();
+    let error = Ledger::open(dir.path()).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            LedgerError::Newer {
+                found: 9,
+                known: 1,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    assert!(error.hint().is_some());
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_full_disk_is_a_clear_error_and_the_ledger_goes_on_afterwards() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(dir.path()).unwrap();
+    accepted(&ledger);
+    let limit = |pages: i64| {
+        let set = format!("PRAGMA max_page_count = {pages}");
+        let db = ledger.connection();
+        db.query_row(&set, [], |row| row.get::<_, i64>(0)).unwrap();
+    };
+    limit(1);
+    let large = || NewMessage {
+        body: "x".repeat(100_000),
+        ..new("1")
+    };
+    let error = ledger.accept(large()).unwrap_err();
+    assert!(matches!(error, LedgerError::Full { .. }), "{error}");
+    assert!(error.hint().is_some());
+    assert_eq!(ledger.in_flight().unwrap().len(), 1);
+    limit(100_000);
+    ledger.accept(large()).unwrap();
+}
+
+#[test]
+fn damage_is_a_clear_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(dir.path()).unwrap();
+    let id = accepted(&ledger);
+    ledger
+        .connection()
+        .execute_batch("UPDATE messages SET stage = 'lost'")
+        .unwrap();
+    let error = ledger.message(id).unwrap_err();
+    assert!(matches!(error, LedgerError::Damaged { .. }), "{error}");
+    assert!(error.to_string().contains("lost"), "{error}");
+    drop(ledger);
+    std::fs::write(dir.path().join("messages.db"), [0x5a; 8192]).unwrap();
+    let error = Ledger::open(dir.path()).unwrap_err();
+    assert!(matches!(error, LedgerError::Damaged { .. }), "{error}");
+    assert!(error.hint().unwrap().contains("messages.db"));
+}
+
+#[test]
+fn many_may_open_it_at_once_for_the_first_time() {
+    let dir = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let ledger = Ledger::open(dir.path()).unwrap();
+                accepted(&ledger);
+            });
+        }
+    });
+    assert_eq!(
+        Ledger::open(dir.path()).unwrap().in_flight().unwrap().len(),
+        8
+    );
+}

@@ -1,0 +1,46 @@
+//! The numbers that bound sending. All of them can be set by the user's configuration;
+//! the defaults are meant for agents that work, and stop agents that run in circles.
+
+use std::time::Duration;
+
+/// Bounds on messages and their delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Largest body, in bytes, before quoting.
+    pub body_bytes: usize,
+    /// Longest chain of stations a message may have behind it.
+    pub hops: usize,
+    /// Messages from one sender to one target within [`Limits::pair_window`].
+    pub pair_messages: usize,
+    /// The window of the rate cap.
+    pub pair_window: Duration,
+    /// How long an accepted message may wait to be handed over.
+    pub expiry: Duration,
+    /// How long one delivery may take, the target's turn included.
+    pub delivery: Duration,
+    /// How long a delivery worker is trusted without a sign of life.
+    pub lease: Duration,
+    /// Deliveries that may die before anything was handed over until the message is given up.
+    pub attempts: u32,
+    /// How long a message that a dead worker had handed over is watched for the end of its turn.
+    pub watch: Duration,
+    /// Bytes of a child's output that are kept.
+    pub output_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 64 * 1024,
+            hops: 24,
+            pair_messages: 60,
+            pair_window: Duration::from_secs(60),
+            expiry: Duration::from_secs(24 * 60 * 60),
+            delivery: Duration::from_secs(60 * 60),
+            lease: Duration::from_secs(30),
+            attempts: 5,
+            watch: Duration::from_secs(10 * 60),
+            output_bytes: 1024 * 1024,
+        }
+    }
+}

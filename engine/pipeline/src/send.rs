@@ -1,0 +1,334 @@
+//! The one way a message takes from request to acceptance (conformance 15). Every send, from
+//! the command line or over MCP, comes through [`Pipeline::send`], in this order: ids, checks,
+//! sender, target, guards, visible body, ledger, worker. Each step is recorded with its reason.
+
+use crate::body::{self, RelayHeader};
+use crate::edge::Target;
+use crate::guard;
+use crate::ledger::{Message, NewMessage};
+use crate::pipeline::Pipeline;
+use crate::rejection::{Rejection, Why};
+use crate::reply;
+use crate::request::{Accepted, SendRequest};
+use crate::resolve::{ResolvedTarget, Resolver, SenderClaim};
+use crate::sender::{Hop, OPERATOR, Sender, SenderKind, operator_key};
+use axiowl_model::{MessageId, RunId, Stage, StageLine};
+use serde_json::json;
+
+/// What a message is an answer to or a consequence of.
+struct Causes {
+    /// The message named by `reply_to`.
+    original: Option<Message>,
+    /// The message whose turn the proven sender is in.
+    turn: Option<Message>,
+    /// The message whose header the body begins with.
+    relayed: Option<Message>,
+}
+
+impl Pipeline {
+    /// Takes a message: resolves everybody, stores it durably and starts its delivery.
+    ///
+    /// # Errors
+    /// A [`Rejection`]; nothing is stored or sent then.
+    pub fn send(&self, request: &SendRequest) -> Result<Accepted, Rejection> {
+        let (message_id, run_id) = (MessageId::new(), RunId::new());
+        self.log().record(
+            "request",
+            json!({
+                "message_id": message_id,
+                "run_id": run_id,
+                "to": clipped(&request.to),
+                "from": request.from.word(),
+                "body_bytes": request.body.len(),
+                "reply_to": request.reply_to,
+                "node": request.node,
+                "strict": request.strict,
+                "dry_run": request.dry_run,
+            }),
+        );
+        self.take(message_id, run_id, request).map_err(|why| {
+            let why = Box::new(why);
+            let rejection = Rejection {
+                message_id,
+                run_id,
+                why,
+            };
+            self.log().record(
+                "rejected",
+                json!({
+                    "message_id": message_id,
+                    "run_id": run_id,
+                    "code": rejection.code(),
+                    "reason": rejection.to_string(),
+                }),
+            );
+            rejection
+        })
+    }
+
+    fn take(&self, id: MessageId, run_id: RunId, request: &SendRequest) -> Result<Accepted, Why> {
+        request.check()?;
+        guard::body(&request.body, self.limits())?;
+        let original = match request.reply_to {
+            Some(original) => Some(self.original(original)?),
+            None => None,
+        };
+        self.note(id, "validated", json!({}));
+        let resolver = Resolver {
+            registry: self.registry(),
+            log: self.log(),
+            pass: self.pass(),
+            message: id,
+            node: request.node.as_deref(),
+            strict: request.strict,
+            dry_run: request.dry_run,
+        };
+        let relayed = self.relayed(id, &request.body)?;
+        let sender = match (&request.from, &relayed) {
+            // Nobody else was named, so it is whom the text itself names (C199).
+            (SenderClaim::Operator, Some(relayed)) => claimed(&relayed.sender),
+            (claim, _) => resolver.sender(claim)?,
+        };
+        let turn = match &sender.key {
+            Some(key) if sender.kind == SenderKind::Proven => self.ledger().open_turn_of(key)?,
+            _ => None,
+        };
+        let causes = Causes {
+            original,
+            turn,
+            relayed,
+        };
+        let (target, also_matching) = find_target(&resolver, request, &causes)?;
+        let answers = causes.answers(&target);
+        let hops = causes.hops();
+        let limits = self.limits();
+        let back = causes.goes_back(&target);
+        guard::route(self.ledger(), limits, &sender, &target.key, &hops, back)?;
+        self.note(id, "guards_passed", json!({"hops": hops.len()}));
+        let visible_body = body::visible(id, &sender, &hops, &request.body);
+        self.note(id, "body_built", json!({"bytes": visible_body.len()}));
+        let new = NewMessage {
+            id,
+            run_id,
+            sender,
+            target,
+            body: request.body.clone(),
+            visible_body,
+            reply_to: answers,
+            hops,
+            also_matching,
+            expires_in: request.timeout.unwrap_or(limits.expiry),
+        };
+        if request.dry_run {
+            Ok(preview(new))
+        } else {
+            self.accept(new)
+        }
+    }
+
+    fn accept(&self, new: NewMessage) -> Result<Accepted, Why> {
+        let taken = self.ledger().accept(new.clone())?;
+        let id = new.id;
+        self.note(
+            id,
+            "accepted",
+            json!({
+                "stage": Stage::Accepted,
+                "agent_id": new.target.key.to_string(),
+                "display_name": new.target.display_name,
+                "evidence": taken.line.evidence,
+            }),
+        );
+        let replied = match (new.reply_to, taken.answered) {
+            (Some(original), Some(Ok(line))) => {
+                self.note(id, "reply_recorded", json!({"reply_to": original}));
+                Some(line)
+            }
+            (Some(original), Some(Err(reason))) => {
+                let fields = json!({"reply_to": original, "reason": reason});
+                self.note(id, "reply_not_counted", fields);
+                None
+            }
+            _ => None,
+        };
+        let worker_problem = if new.target.key == operator_key() {
+            None
+        } else {
+            self.start_worker(id).err().map(|error| error.to_string())
+        };
+        self.care_for_others(&new.target.key);
+        Ok(Accepted {
+            line: taken.line,
+            sender: new.sender,
+            target: new.target,
+            also_matching: new.also_matching,
+            visible_body: new.visible_body,
+            answers: new.reply_to,
+            replied,
+            worker_problem,
+            dry_run: false,
+        })
+    }
+
+    fn original(&self, id: MessageId) -> Result<Message, Why> {
+        self.ledger().message(id).map_err(|error| match error {
+            crate::ledger::LedgerError::NoSuchMessage { .. } => Why::Usage {
+                problem: format!("reply_to names no message that is known here: {id}"),
+                hint: "give the id that stands in the first line of the message".into(),
+            },
+            error => error.into(),
+        })
+    }
+
+    /// The message whose header a body begins with. A header that nothing stands behind is
+    /// refused: its reader would take it for AxiOwl's word (C168).
+    fn relayed(&self, id: MessageId, text: &str) -> Result<Option<Message>, Why> {
+        let unresolved = |problem: String| Err(Why::RelayUnresolved { problem });
+        let header = match RelayHeader::read(text) {
+            None => return Ok(None),
+            Some(Err(malformed)) => return unresolved(malformed.to_string()),
+            Some(Ok(header)) => header,
+        };
+        let message = match self.ledger().message(header.message) {
+            Ok(message) => message,
+            Err(crate::ledger::LedgerError::NoSuchMessage { id }) => {
+                return unresolved(format!("no message {id} is known"));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if !header.shows(&message.sender) {
+            return unresolved(format!("message {} has another sender", header.message));
+        }
+        self.note(
+            id,
+            "relay",
+            json!({"relayed": header.message, "sender": message.sender.name}),
+        );
+        Ok(Some(message))
+    }
+
+    fn note(&self, id: MessageId, event: &str, mut fields: serde_json::Value) {
+        fields["message_id"] = id.to_string().into();
+        self.log().record(event, fields);
+    }
+}
+
+impl Causes {
+    /// The message that the new one answers: the one named, or else the one whose turn the
+    /// sender is in, when it has been read and the answer goes to where it came from.
+    fn answers(&self, target: &Target) -> Option<MessageId> {
+        if let Some(original) = &self.original {
+            return Some(original.id);
+        }
+        let read = self.turn.as_ref().filter(|turn| turn.stage == Stage::Seen);
+        read.filter(|turn| reply::goes_back(turn, &target.key))
+            .map(|turn| turn.id)
+    }
+
+    fn goes_back(&self, target: &Target) -> bool {
+        let causes = [&self.original, &self.turn];
+        causes
+            .into_iter()
+            .flatten()
+            .any(|cause| reply::goes_back(cause, &target.key))
+    }
+
+    /// The longest way that leads here, so that an old `reply_to` cannot shorten it.
+    fn hops(&self) -> Vec<Hop> {
+        let causes = [&self.original, &self.turn, &self.relayed];
+        let ways = causes.into_iter().map(|cause| guard::hops(cause.as_ref()));
+        ways.max_by_key(Vec::len).unwrap_or_default()
+    }
+}
+
+fn find_target(
+    resolver: &Resolver<'_>,
+    request: &SendRequest,
+    causes: &Causes,
+) -> Result<(Target, Vec<String>), Why> {
+    let text = request.to.trim();
+    let back = causes.original.as_ref().map(|original| &original.sender);
+    let operator_asked = [&causes.original, &causes.turn]
+        .into_iter()
+        .flatten()
+        .any(|cause| cause.sender.kind == SenderKind::Operator);
+    // The name in a header stands for that sender, whoever else is called so.
+    let address = back.filter(|sender| text.is_empty() || is_called(sender, text));
+    let text = match address.map(Sender::return_address) {
+        Some(Some(key)) if key == operator_key() => OPERATOR.to_owned(),
+        Some(Some(key)) => key.to_string(),
+        Some(None) if text.is_empty() => {
+            return Err(Why::Usage {
+                problem: "the sender of that message is a name without a session".into(),
+                hint: "name a target".into(),
+            });
+        }
+        _ => text.to_owned(),
+    };
+    if text == OPERATOR {
+        if !operator_asked {
+            return Err(Why::OperatorNotAsked);
+        }
+        let inbox = Target {
+            key: operator_key(),
+            display_name: OPERATOR.into(),
+            cwd: String::new(),
+            home: String::new(),
+        };
+        return Ok((inbox, Vec::new()));
+    }
+    let ResolvedTarget { row, also } = resolver.target(&text)?;
+    let target = Target {
+        key: row.key,
+        display_name: row.display_name,
+        cwd: row.cwd,
+        home: row.home,
+    };
+    Ok((target, also))
+}
+
+fn is_called(sender: &Sender, text: &str) -> bool {
+    sender.name.trim() == text || body::shown(&sender.name) == text
+}
+
+fn claimed(sender: &Sender) -> Sender {
+    Sender {
+        kind: match sender.kind {
+            SenderKind::Operator => SenderKind::Operator,
+            SenderKind::Claimed | SenderKind::Proven => SenderKind::Claimed,
+        },
+        reason: "relayed header".into(),
+        ..sender.clone()
+    }
+}
+
+fn preview(new: NewMessage) -> Accepted {
+    let line = StageLine {
+        message_id: new.id,
+        run_id: new.run_id,
+        stage: Stage::Accepted,
+        at: crate::ledger::now(),
+        provider: new.target.key.provider.clone(),
+        provider_session_id: new.target.key.session.clone(),
+        display_name: new.target.display_name.clone(),
+        route: String::new(),
+        evidence: axiowl_model::Evidence::new("dry_run", "nothing was stored or sent"),
+        reason: String::new(),
+        also_matching: new.also_matching.clone(),
+    };
+    Accepted {
+        line,
+        sender: new.sender,
+        target: new.target,
+        also_matching: new.also_matching,
+        visible_body: new.visible_body,
+        answers: new.reply_to,
+        replied: None,
+        worker_problem: None,
+        dry_run: true,
+    }
+}
+
+fn clipped(text: &str) -> String {
+    axiowl_model::clip(text, 200)
+}

@@ -1,0 +1,105 @@
+//! Starts delivery workers as processes of their own, so that a send returns at once and a
+//! delivery outlives the command that asked for it. The worker gets a state folder and a
+//! message id, never a body.
+
+use axiowl_model::MessageId;
+use axiowl_registry::private_file_options;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+/// The hidden subcommand a worker is started with.
+pub const WORKER_COMMAND: &str = "worker";
+/// What workers say on stderr is kept up to about this many bytes, twice.
+const LOG_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Starts a worker for a message.
+pub trait StartWorker: Send + Sync {
+    /// Returns as soon as the worker runs.
+    ///
+    /// # Errors
+    /// When it could not be started. The message stays accepted, and the next send or status
+    /// starts another one.
+    fn start(&self, message: MessageId) -> io::Result<()>;
+}
+
+/// Starts the same binary again: `<axiowl> worker --state <dir> --message <id>`.
+#[derive(Debug)]
+pub struct WorkerProcesses {
+    axiowl: PathBuf,
+    state_root: PathBuf,
+    more_args: Vec<OsString>,
+    running: Mutex<Vec<Child>>,
+}
+
+impl WorkerProcesses {
+    /// For an executable and a state folder; a relative folder is taken from here.
+    ///
+    /// # Errors
+    /// When the current folder cannot be told.
+    pub fn new(axiowl: impl Into<PathBuf>, state_root: impl AsRef<Path>) -> io::Result<Self> {
+        Ok(Self {
+            axiowl: axiowl.into(),
+            state_root: std::path::absolute(state_root)?,
+            more_args: Vec::new(),
+            running: Mutex::default(),
+        })
+    }
+
+    /// Further arguments for the worker, such as another home or configuration.
+    pub fn with_args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        self.more_args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    fn log(&self) -> io::Result<File> {
+        let path = self.state_root.join("worker.log");
+        match std::fs::metadata(&path) {
+            Ok(known) if known.len() >= LOG_BYTES => {
+                std::fs::rename(&path, self.state_root.join("worker.log.1"))?;
+            }
+            _ => {}
+        }
+        private_file_options().create(true).append(true).open(path)
+    }
+}
+
+impl StartWorker for WorkerProcesses {
+    fn start(&self, message: MessageId) -> io::Result<()> {
+        let mut command = Command::new(&self.axiowl);
+        command
+            .arg(WORKER_COMMAND)
+            .arg("--state")
+            .arg(&self.state_root)
+            .arg("--message")
+            .arg(message.to_string())
+            .args(&self.more_args)
+            // The caller's folder may go away, or keep a disk from being unmounted.
+            .current_dir(&self.state_root)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(self.log()?);
+        #[cfg(unix)]
+        {
+            use std::os::unix::process::CommandExt;
+            // An interrupt at the terminal is for the command, not for the delivery.
+            command.process_group(0);
+        }
+        #[cfg(windows)]
+        {
+            use std::os::windows::process::CommandExt;
+            const DETACHED_PROCESS: u32 = 0x8;
+            const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
+            command.creation_flags(DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP);
+        }
+        let child = command.spawn()?;
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        // A server lives on for days; what ended meanwhile must not stay as a zombie.
+        running.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+        running.push(child);
+        Ok(())
+    }
+}

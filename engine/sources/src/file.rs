@@ -1,0 +1,75 @@
+//! A file or folder that a source's patterns found, and the fields every row has of it.
+
+use crate::Row;
+use axiowl_model::Timestamp;
+use serde_json::Value;
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+
+/// A file (or, for folder sources, a folder) to read.
+#[derive(Debug, Clone)]
+pub(crate) struct Hit {
+    /// Where it really lies.
+    pub real: PathBuf,
+    /// As the examined world writes it.
+    pub recorded: String,
+    /// Bytes, when it was listed.
+    pub size: u64,
+    /// Last change, milliseconds since the epoch.
+    pub mtime: i64,
+    /// Which of the source's patterns found it.
+    pub pattern: usize,
+}
+
+impl Hit {
+    /// A hit with what its metadata says.
+    pub(crate) fn new(
+        real: PathBuf,
+        recorded: String,
+        metadata: &Metadata,
+        pattern: usize,
+    ) -> Self {
+        Self {
+            real,
+            recorded,
+            size: metadata.len(),
+            mtime: mtime(metadata),
+            pattern,
+        }
+    }
+
+    /// The file's name without its last extension; a folder keeps its whole name.
+    pub(crate) fn stem(&self) -> String {
+        lossy(self.real.file_stem())
+    }
+
+    /// The fields `path`, `stem`, `folder`, `size` and `mtime`.
+    pub(crate) fn fields(&self) -> Row {
+        self.fields_named(self.stem())
+    }
+
+    /// The same with another stem.
+    pub(crate) fn fields_named(&self, stem: String) -> Row {
+        let folder = lossy(self.real.parent().and_then(Path::file_name));
+        let mut row = Row::new();
+        row.insert("path".into(), Value::String(self.recorded.clone()));
+        row.insert("stem".into(), Value::String(stem));
+        row.insert("folder".into(), Value::String(folder));
+        row.insert("size".into(), Value::from(self.size));
+        row.insert("mtime".into(), Value::from(self.mtime));
+        row
+    }
+}
+
+/// When a file was last changed, in milliseconds since the epoch.
+pub(crate) fn mtime(metadata: &Metadata) -> i64 {
+    metadata
+        .modified()
+        .map_or(0, |time| Timestamp::from(time).as_millis())
+}
+
+/// A name as text.
+pub(crate) fn lossy(name: Option<&std::ffi::OsStr>) -> String {
+    name.map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}

@@ -1,0 +1,379 @@
+//! Finds the files of a source below its roots.
+//!
+//! Only the wild parts of a pattern list a folder. Nothing outside the roots, through a
+//! symlink or `..`, and nothing on the secret list is ever returned, so readers open
+//! what they get without a second thought. It must not look into a file.
+
+mod pattern;
+
+use crate::World;
+use crate::file::Hit;
+use crate::report::Report;
+use crate::roots::{Place, Root};
+use axiowl_lang::at::At;
+use axiowl_lang::secrets::is_secret_path;
+use axiowl_lang::template::{Piece, Template};
+use axiowl_model::{Issue, codes};
+use pattern::{Part, parts};
+use std::collections::{BTreeMap, HashMap};
+use std::fs::Metadata;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Entries looked at for one pattern; beyond it the folder is no session store.
+const ENTRIES: usize = 2_000_000;
+/// Folders that `**` goes down.
+const DEPTH: usize = 16;
+
+/// What a pattern is to find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Regular files.
+    File,
+    /// Folders.
+    Folder,
+}
+
+/// Finds what the patterns of one source fit.
+pub(crate) struct Finder<'a> {
+    world: &'a World,
+    roots: &'a BTreeMap<String, Root>,
+    kind: Kind,
+    entries: usize,
+    parents: HashMap<PathBuf, Option<PathBuf>>,
+}
+
+/// A pattern being followed.
+struct Walk<'a> {
+    root: &'a Root,
+    place: &'a Place,
+    pattern: usize,
+    hits: Vec<Hit>,
+}
+
+impl<'a> Finder<'a> {
+    /// A finder for one source.
+    pub(crate) fn new(world: &'a World, roots: &'a BTreeMap<String, Root>, kind: Kind) -> Self {
+        Self {
+            world,
+            roots,
+            kind,
+            entries: 0,
+            parents: HashMap::new(),
+        }
+    }
+
+    /// All hits of the patterns with `suffix` put behind each, sorted by recorded path. A
+    /// file that several patterns find belongs to the first of them.
+    pub(crate) fn find(
+        &mut self,
+        patterns: &[At<Template>],
+        suffix: &str,
+        report: &mut Report,
+    ) -> Vec<Hit> {
+        let mut all: Vec<Hit> = Vec::new();
+        for (number, template) in patterns.iter().enumerate() {
+            let Some((root, rest)) = self.split(template) else {
+                report.issue(outside(
+                    template.as_str(),
+                    "the pattern starts with no root",
+                ));
+                continue;
+            };
+            let Some(parts) = parts(&format!("{rest}{suffix}")) else {
+                report.issue(outside(
+                    template.as_str(),
+                    "the pattern leads out of its root",
+                ));
+                continue;
+            };
+            if let Some(place) = &root.place {
+                let mut walk = Walk {
+                    root,
+                    place,
+                    pattern: number,
+                    hits: Vec::new(),
+                };
+                self.entries = 0;
+                self.follow(&mut walk, place.real.clone(), &parts, 0, report);
+                all.append(&mut walk.hits);
+            }
+        }
+        all.sort_by(|a, b| (&a.recorded, a.pattern).cmp(&(&b.recorded, b.pattern)));
+        all.dedup_by(|later, first| later.real == first.real);
+        all
+    }
+
+    /// Whether any root that the patterns start with exists.
+    pub(crate) fn root_exists(&self, patterns: &[At<Template>]) -> bool {
+        let mut named = patterns.iter().flat_map(|t| t.fields());
+        named.any(|name| {
+            self.roots
+                .get(name)
+                .is_some_and(|root| root.place.is_some())
+        })
+    }
+
+    /// The root a template starts with and the rest as a glob pattern.
+    fn split(&self, template: &Template) -> Option<(&'a Root, String)> {
+        let (first, rest) = template.pieces().split_first()?;
+        let Piece::Field(name) = first else {
+            return None;
+        };
+        let root = self.roots.get(name)?;
+        let mut pattern = String::new();
+        for piece in rest {
+            match piece {
+                Piece::Text(text) => pattern.push_str(text),
+                Piece::Field(name) => {
+                    pattern.push_str(&glob::Pattern::escape(&self.roots.get(name)?.recorded));
+                }
+                Piece::Variable(name) => {
+                    pattern.push_str(&glob::Pattern::escape(self.world.env(name)?))
+                }
+            }
+        }
+        Some((root, pattern))
+    }
+
+    fn follow(
+        &mut self,
+        walk: &mut Walk<'_>,
+        dir: PathBuf,
+        parts: &[Part],
+        depth: usize,
+        report: &mut Report,
+    ) {
+        let Some((part, rest)) = parts.split_first() else {
+            return;
+        };
+        match part {
+            Part::Plain(name) => {
+                let path = dir.join(name);
+                match path.symlink_metadata() {
+                    Ok(metadata) => self.step(walk, path, &metadata, rest, report),
+                    Err(error) => report_unless_absent(report, self.world, &path, &error),
+                }
+            }
+            Part::Wild(pattern) => {
+                for (path, name) in self.list(&dir, report) {
+                    if !pattern.fits(&name) {
+                        continue;
+                    }
+                    match path.symlink_metadata() {
+                        Ok(metadata) => self.step(walk, path, &metadata, rest, report),
+                        Err(error) => report_unless_absent(report, self.world, &path, &error),
+                    }
+                }
+            }
+            Part::Deep => {
+                self.follow(walk, dir.clone(), rest, depth, report);
+                if depth < DEPTH {
+                    for (path, _) in self.list(&dir, report) {
+                        let real_folder = path.symlink_metadata().is_ok_and(|m| m.is_dir());
+                        if real_folder {
+                            self.follow(walk, path, parts, depth + 1, report);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// One path further: into a folder, or a hit.
+    fn step(
+        &mut self,
+        walk: &mut Walk<'_>,
+        path: PathBuf,
+        metadata: &Metadata,
+        rest: &[Part],
+        report: &mut Report,
+    ) {
+        let target;
+        let mut metadata = metadata;
+        if metadata.is_symlink() {
+            let Some(followed) = self.inside(walk, &path, report) else {
+                return;
+            };
+            target = followed;
+            metadata = &target;
+        }
+        if !rest.is_empty() {
+            if metadata.is_dir() {
+                self.follow(walk, path, rest, 0, report);
+            }
+            return;
+        }
+        let fits = match self.kind {
+            Kind::File => metadata.is_file(),
+            Kind::Folder => metadata.is_dir(),
+        };
+        if !fits {
+            return;
+        }
+        let recorded = self.world.recorded(&path);
+        if is_secret(&recorded, &walk.root.recorded, self.world.home()) {
+            report.issue(secret(&recorded));
+            return;
+        }
+        walk.hits
+            .push(Hit::new(path, recorded, metadata, walk.pattern));
+    }
+
+    /// What a symlink leads to, when that lies below the root and is no secret.
+    fn inside(&self, walk: &Walk<'_>, path: &Path, report: &mut Report) -> Option<Metadata> {
+        let recorded = self.world.recorded(path);
+        let canonical = path
+            .canonicalize()
+            .map_err(|error| report_unless_absent(report, self.world, path, &error))
+            .ok()?;
+        let Ok(below) = canonical.strip_prefix(&walk.place.canonical) else {
+            report.gap(outside(&recorded, "the symlink leads out of the root"));
+            return None;
+        };
+        if is_secret_path(&below.to_string_lossy()) {
+            report.issue(secret(&recorded));
+            return None;
+        }
+        canonical.metadata().ok()
+    }
+
+    /// The entries of a folder, sorted by name.
+    fn list(&mut self, dir: &Path, report: &mut Report) -> Vec<(PathBuf, String)> {
+        let entries = match std::fs::read_dir(dir) {
+            Ok(entries) => entries,
+            Err(error) => {
+                report_unless_absent(report, self.world, dir, &error);
+                return Vec::new();
+            }
+        };
+        let mut out = Vec::new();
+        for entry in entries {
+            self.entries += 1;
+            if self.entries > ENTRIES {
+                let message = format!("more than {ENTRIES} entries; the rest was not looked at");
+                report.gap(Issue::new(codes::CAP, message).at(self.world.recorded(dir)));
+                break;
+            }
+            match entry {
+                Ok(entry) => {
+                    let name = entry.file_name().to_string_lossy().into_owned();
+                    out.push((entry.path(), name));
+                }
+                Err(error) => report.unreadable(&self.world.recorded(dir), &error),
+            }
+        }
+        out.sort_unstable();
+        out
+    }
+
+    /// The files in a folder that was found before; `name` may have `*` in it.
+    pub(crate) fn within(&mut self, folder: &Hit, name: &str, report: &mut Report) -> Vec<Hit> {
+        let below = |root: &&'a Root| {
+            root.place
+                .as_ref()
+                .is_some_and(|place| folder.real.starts_with(&place.real))
+        };
+        let Some(parts) = parts(name) else {
+            report.issue(outside(name, "the name leads out of the folder"));
+            return Vec::new();
+        };
+        let Some(root) = self.roots.values().find(below) else {
+            return Vec::new();
+        };
+        let Some(place) = &root.place else {
+            return Vec::new();
+        };
+        let mut walk = Walk {
+            root,
+            place,
+            pattern: 0,
+            hits: Vec::new(),
+        };
+        self.entries = 0;
+        self.follow(&mut walk, folder.real.clone(), &parts, 0, report);
+        walk.hits.sort_by(|a, b| a.recorded.cmp(&b.recorded));
+        walk.hits
+    }
+
+    /// A file that a row names by its recorded path; it must lie below one of the roots.
+    pub(crate) fn named(&mut self, recorded: &str, report: &mut Report) -> Option<Hit> {
+        let real = self.world.real_path(recorded)?;
+        let metadata = match real.symlink_metadata() {
+            Ok(metadata) => metadata,
+            Err(error) => {
+                report_unless_absent(report, self.world, &real, &error);
+                return None;
+            }
+        };
+        let canonical = if metadata.is_symlink() {
+            real.canonicalize().ok()?
+        } else {
+            self.parent(&real)?.join(real.file_name()?)
+        };
+        let mut places = self.roots.values().filter_map(|root| root.place.as_ref());
+        let Some(place) = places.find(|place| canonical.starts_with(&place.canonical)) else {
+            report.gap(outside(
+                recorded,
+                "the recorded path lies outside the roots",
+            ));
+            return None;
+        };
+        let below = canonical.strip_prefix(&place.canonical).ok()?;
+        if is_secret_path(&below.to_string_lossy()) {
+            report.issue(secret(recorded));
+            return None;
+        }
+        let metadata = if metadata.is_symlink() {
+            canonical.metadata().ok()?
+        } else {
+            metadata
+        };
+        metadata
+            .is_file()
+            .then(|| Hit::new(real, recorded.to_owned(), &metadata, 0))
+    }
+
+    /// The canonical folder a file lies in; asked once for each folder.
+    fn parent(&mut self, path: &Path) -> Option<PathBuf> {
+        let parent = path.parent()?;
+        if let Some(known) = self.parents.get(parent) {
+            return known.clone();
+        }
+        let canonical = parent.canonicalize().ok();
+        self.parents.insert(parent.to_path_buf(), canonical.clone());
+        canonical
+    }
+}
+
+/// Whether a path is secret by the folders below the user's home (whose own name means
+/// nothing), or, elsewhere, by those from the root's own folder on.
+fn is_secret(recorded: &str, root: &str, home: &str) -> bool {
+    let rest = recorded
+        .strip_prefix(home)
+        .filter(|rest| rest.starts_with(['/', '\\']));
+    let from_root = || {
+        let name = root.rfind(['/', '\\']).map_or(0, |at| at);
+        recorded.get(name..)
+    };
+    is_secret_path(rest.or_else(from_root).unwrap_or(recorded))
+}
+
+fn outside(path: &str, why: &str) -> Issue {
+    Issue::new(codes::OUTSIDE_ROOTS, format!("{why}; it was not read")).at(path)
+}
+
+fn secret(path: &str) -> Issue {
+    let message = "a file that may hold keys or tokens is never read, whatever a rule says";
+    Issue::new(codes::SECRET, message).at(path)
+}
+
+/// A path that is not there, or whose parent is a file, holds nothing; that is no issue.
+fn report_unless_absent(report: &mut Report, world: &World, path: &Path, error: &io::Error) {
+    if error.kind() != io::ErrorKind::NotADirectory {
+        report.unreadable(&world.recorded(path), error);
+    }
+}
+
+#[cfg(test)]
+mod tests;

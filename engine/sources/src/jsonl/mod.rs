@@ -1,0 +1,124 @@
+//! JSON Lines: transcripts and logs, by bounded head and tail.
+//!
+//! Bytes are searched before anything is parsed, files are read in parallel, and the
+//! cost does not depend on how long a transcript is.
+
+mod chunks;
+mod file;
+mod input;
+mod lines;
+mod plan;
+mod search;
+mod targets;
+mod transcript;
+mod window;
+
+pub use transcript::{Scanned, locate, scan_back, scan_lines};
+
+use crate::read::{Context, Outcome, Table};
+use crate::report::Report;
+use crate::{Row, record};
+use axiowl_lang::source::{Jsonl, Per};
+use file::Job;
+use plan::Plan;
+use rayon::prelude::*;
+use serde_json::Value;
+use std::collections::HashMap;
+use targets::Target;
+use window::Scratch;
+
+/// Reads one JSON Lines source.
+pub(crate) fn read(name: &str, rule: &Jsonl, context: &Context<'_>) -> Outcome {
+    let plan = Plan::new(name, rule, context.options);
+    let mut report = Report::default();
+    let found = targets::find(rule, context, &mut report);
+    let known = targets::known(rule, context);
+    let read_one = |scratch: &mut Scratch, target: &Target| {
+        let mut report = Report::default();
+        let deep = context.options.deep;
+        let job = Job {
+            rule,
+            plan: &plan,
+            hit: &target.hit,
+            deep,
+        };
+        let rows = read_target(job, target, scratch, &mut report);
+        (rows, report)
+    };
+    let read: Vec<(Option<Vec<Row>>, Report)> = found
+        .targets
+        .par_iter()
+        .map_init(Scratch::default, read_one)
+        .collect();
+
+    let mut table = Table {
+        files_matched: found.matched,
+        root_exists: found.root_exists,
+        ..Table::default()
+    };
+    for (target, (rows, one)) in found.targets.iter().zip(read) {
+        report.add(one);
+        let Some(rows) = rows else { continue };
+        table.note_read(&target.hit.recorded);
+        table
+            .rows
+            .extend(rows.into_iter().filter(|row| !known.holds(row)));
+    }
+    if let (Per::Line, Some(field)) = (rule.per, &rule.last_by) {
+        keep_last(&mut table.rows, field);
+    }
+    Outcome { table, report }
+}
+
+/// The rows of one file; `None` when it could not be read.
+fn read_target(
+    job: Job<'_>,
+    target: &Target,
+    scratch: &mut Scratch,
+    report: &mut Report,
+) -> Option<Vec<Row>> {
+    let mut row = target.fields.clone();
+    let rows = match job.rule.per {
+        Per::File => file::read_row(job, &mut row, scratch, report).map(|()| vec![row]),
+        Per::Line => lines::read_rows(job, &row, scratch, report),
+    };
+    let hit = job.hit;
+    let mut rows = rows
+        .map_err(|error| report.unreadable(&hit.recorded, &error))
+        .ok()?;
+    for row in &mut rows {
+        for (field, value) in &target.inherited {
+            row.entry(field.as_str()).or_insert_with(|| value.clone());
+        }
+    }
+    Some(rows)
+}
+
+/// Of rows with equal values of a field, the last one stays, where it stands. Rows without
+/// a value all stay.
+fn keep_last(rows: &mut Vec<Row>, field: &str) {
+    let mut last: HashMap<String, usize> = HashMap::new();
+    for (number, row) in rows.iter().enumerate() {
+        if let Some(key) = key(row.get(field)) {
+            last.insert(key, number);
+        }
+    }
+    let mut number = 0;
+    rows.retain(|row| {
+        let stays = key(row.get(field)).is_none_or(|key| last.get(&key) == Some(&number));
+        number += 1;
+        stays
+    });
+}
+
+/// A value as a key: text as it is, anything else as JSON; nothing for a blank one.
+fn key(value: Option<&Value>) -> Option<String> {
+    match value? {
+        value if record::blank(value) => None,
+        Value::String(text) => Some(text.clone()),
+        value => Some(value.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

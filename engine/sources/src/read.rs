@@ -1,0 +1,185 @@
+//! Reads all sources of a rule into tables.
+//!
+//! Sources that follow another one's rows come after it; the files of one source are
+//! read in parallel and put back into the order of their paths. It must not know what a
+//! row means or which of them will matter.
+
+use crate::report::Report;
+use crate::roots::{self, Root};
+use crate::{Row, World, document, folder, jsonl, sqlite};
+use axiowl_lang::fields::followed_source;
+use axiowl_lang::load::LoadedRule;
+use axiowl_lang::rule::Rule;
+use axiowl_lang::source::Source;
+use axiowl_model::{Issue, codes};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How far to read.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// Scan the whole of files that `then: whole` names, however big.
+    pub deep: bool,
+    /// The fields (source, field) that may give a strong name: `then: whole` scans on only
+    /// while a file has given none of them.
+    pub strong_fields: BTreeSet<(String, String)>,
+    /// Threads to read files with; rayon's own number when left out.
+    pub threads: Option<usize>,
+}
+
+/// Everything a rule's sources gave.
+#[derive(Debug, Default)]
+pub struct Tables {
+    /// Root name to folder, as recorded, whether it exists or not.
+    pub roots: BTreeMap<String, String>,
+    /// Source name to its rows.
+    pub tables: BTreeMap<String, Table>,
+    /// What could not be read, by source and then by path.
+    pub issues: Vec<Issue>,
+}
+
+/// What one source gave.
+#[derive(Debug, Default)]
+pub struct Table {
+    /// Rows in the order of their files' paths, within a file in its order. Every field
+    /// the source declares is present, null where nothing was found.
+    pub rows: Vec<Row>,
+    /// The fields of a JSON or YAML source's first document.
+    pub doc: Option<Row>,
+    /// Files that the path patterns fit.
+    pub files_matched: usize,
+    /// Files of those that were opened and read.
+    pub files_read: usize,
+    /// The first files that were read, as recorded; at most [`FILES_KEPT`].
+    pub files: Vec<String>,
+    /// Declared columns that a database does not have, `?` or not.
+    pub missing_columns: BTreeSet<String>,
+    /// Something was busy, unreadable or beyond a limit: an absent row proves nothing, so
+    /// nothing may be pruned or demoted.
+    pub incomplete: bool,
+    /// Whether a root of the source's paths exists.
+    pub root_exists: bool,
+    /// What no part of the source fits: path, line (0 for the whole file) and what it is;
+    /// at most [`NOT_UNDERSTOOD_KEPT`].
+    pub not_understood: Vec<(String, u64, String)>,
+}
+
+/// Length of [`Table::files`].
+pub const FILES_KEPT: usize = 16;
+/// Length of [`Table::not_understood`].
+pub const NOT_UNDERSTOOD_KEPT: usize = 32;
+
+/// What a reader gives.
+pub(crate) struct Outcome {
+    pub table: Table,
+    pub report: Report,
+}
+
+/// What a reader may use.
+pub(crate) struct Context<'a> {
+    pub world: &'a World,
+    pub options: &'a ReadOptions,
+    pub roots: &'a BTreeMap<String, Root>,
+    /// The sources that were read before.
+    pub tables: &'a BTreeMap<String, Table>,
+}
+
+impl Table {
+    /// Counts a file that was read.
+    pub(crate) fn note_read(&mut self, recorded: &str) {
+        self.files_read += 1;
+        if self.files.len() < FILES_KEPT {
+            self.files.push(recorded.to_owned());
+        }
+    }
+}
+
+/// Reads every source of a rule.
+///
+/// The same bytes and clock give the same tables, whatever the number of threads.
+pub fn read_all(rule: &LoadedRule, world: &World, options: &ReadOptions) -> Tables {
+    let pool = options
+        .threads
+        .map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build());
+    match pool {
+        Some(Ok(pool)) => pool.install(|| read_sources(&rule.rule, world, options)),
+        // A pool that cannot be made only costs the wanted number of threads.
+        Some(Err(_)) | None => read_sources(&rule.rule, world, options),
+    }
+}
+
+pub(crate) fn read_sources(rule: &Rule, world: &World, options: &ReadOptions) -> Tables {
+    let (roots, mut issues) = roots::resolve(rule, world);
+    let mut tables: BTreeMap<String, Table> = BTreeMap::new();
+    let mut by_source: BTreeMap<&str, Vec<Issue>> = BTreeMap::new();
+    // Each round reads the sources whose own sources are there; a circle ends it.
+    loop {
+        let ready = |name: &String, source: &Source| {
+            !tables.contains_key(name) && follows(source).iter().all(|n| tables.contains_key(*n))
+        };
+        let next: Vec<_> = rule
+            .sources
+            .iter()
+            .filter(|(name, source)| ready(name, source))
+            .collect();
+        if next.is_empty() {
+            break;
+        }
+        for (name, source) in next {
+            let context = Context {
+                world,
+                options,
+                roots: &roots,
+                tables: &tables,
+            };
+            let Outcome {
+                mut table,
+                mut report,
+            } = read_source(name, source, &context);
+            table.incomplete |= report.incomplete;
+            table.not_understood = std::mem::take(&mut report.not_understood);
+            by_source.insert(name, report.into_issues(name));
+            tables.insert(name.clone(), table);
+        }
+    }
+    for name in rule
+        .sources
+        .keys()
+        .filter(|name| !tables.contains_key(*name))
+    {
+        let message = format!("source `{name}` follows sources that are not there or follow it");
+        by_source.insert(name, vec![Issue::new(codes::RULE_BROKEN, message)]);
+    }
+    issues.extend(by_source.into_values().flatten());
+    let roots = roots
+        .into_iter()
+        .map(|(name, root)| (name, root.recorded))
+        .collect();
+    Tables {
+        roots,
+        tables,
+        issues,
+    }
+}
+
+fn read_source(name: &str, source: &Source, context: &Context<'_>) -> Outcome {
+    match source {
+        Source::Sqlite(rule) => sqlite::read(rule, context),
+        Source::Jsonl(rule) => jsonl::read(name, rule, context),
+        Source::Json(rule) => document::read(rule, document::Form::Json, context),
+        Source::Yaml(rule) => document::read(rule, document::Form::Yaml, context),
+        Source::Folder(rule) => folder::read(rule, context),
+    }
+}
+
+/// The sources whose rows a source needs.
+fn follows(source: &Source) -> Vec<&str> {
+    let mut out: Vec<&str> = followed_source(source).into_iter().collect();
+    if let Source::Jsonl(rule) = source {
+        let others = rule
+            .unless_in
+            .values()
+            .filter_map(|place| place.split_once('.'));
+        out.extend(others.map(|(source, _)| source));
+    }
+    out
+}

@@ -1,0 +1,180 @@
+//! Finds the folders a rule reads below.
+//!
+//! The first candidate whose variables are set and whose folder exists is the root. A
+//! candidate made of variables alone decides even when its folder is missing: a provider
+//! told to live there does not live in its default folder. It must not read any file.
+
+use crate::World;
+use axiowl_lang::at::At;
+use axiowl_lang::rule::Rule;
+use axiowl_lang::template::{Piece, Template};
+use axiowl_model::{Issue, codes};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A folder that sources read below.
+#[derive(Debug, Clone)]
+pub(crate) struct Root {
+    /// As recorded.
+    pub recorded: String,
+    /// Where it really lies, when it exists.
+    pub place: Option<Place>,
+}
+
+/// An existing root folder.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// As the world maps it; hits below it are recorded in the same words.
+    pub real: PathBuf,
+    /// With symlinks resolved; nothing may lie outside it.
+    pub canonical: PathBuf,
+}
+
+/// Resolves every root of a rule. Roots may stand in other roots' candidates.
+pub(crate) fn resolve(rule: &Rule, world: &World) -> (BTreeMap<String, Root>, Vec<Issue>) {
+    let mut roots = BTreeMap::new();
+    let mut issues = Vec::new();
+    // Each round settles at least one root; what is left then names itself in a circle.
+    loop {
+        let before = roots.len();
+        for (name, candidates) in &rule.roots {
+            let waits = || {
+                let named = candidates.iter().flat_map(|c| c.fields());
+                named
+                    .into_iter()
+                    .any(|f| f != name && rule.roots.contains_key(f) && !roots.contains_key(f))
+            };
+            if roots.contains_key(name) || waits() {
+                continue;
+            }
+            let (root, issue) = choose(name, candidates, &roots, world);
+            roots.insert(name.clone(), root);
+            issues.extend(issue);
+        }
+        if roots.len() == before {
+            return (roots, issues);
+        }
+    }
+}
+
+fn choose(
+    name: &str,
+    candidates: &[At<Template>],
+    roots: &BTreeMap<String, Root>,
+    world: &World,
+) -> (Root, Option<Issue>) {
+    let mut first = None;
+    for candidate in candidates {
+        let Some(recorded) = fill(candidate, roots, world) else {
+            continue;
+        };
+        let place = place(&recorded, world);
+        let decides = candidate
+            .pieces()
+            .iter()
+            .all(|piece| matches!(piece, Piece::Variable(_)));
+        if place.is_some() || decides {
+            let issue = place.is_none().then(|| {
+                let text = candidate.as_str();
+                let message =
+                    format!("root `{name}`: {text} names this folder, and it does not exist");
+                Issue::new(codes::ROOT_MISSING, message).at(&recorded)
+            });
+            return (Root { recorded, place }, issue);
+        }
+        first.get_or_insert(recorded);
+    }
+    let recorded = first.unwrap_or_default();
+    (
+        Root {
+            recorded,
+            place: None,
+        },
+        None,
+    )
+}
+
+/// The candidate as a recorded path; `None` while a variable in it is not set.
+fn fill(candidate: &Template, roots: &BTreeMap<String, Root>, world: &World) -> Option<String> {
+    let filled = candidate.fill(
+        |name| {
+            roots
+                .get(name)
+                .map(|root| Cow::Borrowed(root.recorded.as_str()))
+        },
+        |name| world.env(name).map(Cow::Borrowed),
+    )?;
+    let path = match filled.strip_prefix('~') {
+        Some("") => world.home().to_owned(),
+        Some(rest) if rest.starts_with(['/', '\\']) => format!("{}{rest}", world.home()),
+        _ => filled,
+    };
+    let cut = path.trim_end_matches('/');
+    Some(if cut.is_empty() { path } else { cut.to_owned() })
+}
+
+fn place(recorded: &str, world: &World) -> Option<Place> {
+    let real = world.real_path(recorded)?;
+    let canonical = real.canonicalize().ok()?;
+    let inside = canonical.is_dir() && world.contains(&canonical);
+    inside.then_some(Place { real, canonical })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axiowl_model::Timestamp;
+
+    fn resolved(
+        home: &std::path::Path,
+        env: &[(&str, &str)],
+        roots: &str,
+    ) -> (Vec<String>, Vec<Issue>) {
+        let text = format!("axiowl: 1\nprovider: p\ntitle: t\nroots:\n{roots}");
+        let rule: Rule = serde_yaml::from_str(&text).unwrap();
+        let env = env
+            .iter()
+            .map(|(k, v)| (k.to_string(), v.to_string()))
+            .collect();
+        let world = World::real(home.to_path_buf(), env, Timestamp::from_millis(0));
+        let (roots, issues) = resolve(&rule, &world);
+        let home = home.to_str().unwrap();
+        let show = |(name, root): (&String, &Root)| {
+            let exists = if root.place.is_some() { "" } else { "?" };
+            format!("{name}={}{exists}", root.recorded.replace(home, "~"))
+        };
+        (roots.iter().map(show).collect(), issues)
+    }
+
+    #[test]
+    fn variables_decide_and_folders_that_exist_win() {
+        let home = tempfile::tempdir().unwrap();
+        let made = home.path().join(".p");
+        std::fs::create_dir_all(made.join("db")).unwrap();
+        let one = "  a: [\"${P_HOME}\", \"${P_HOME}/x\", ~/.none, ~/.p]\n";
+        let two = format!("{one}  b: [\"${{B}}\", \"{{a}}/db\"]\n");
+
+        assert_eq!(resolved(home.path(), &[], one).0, ["a=~/.p"]);
+        assert_eq!(resolved(home.path(), &[], &two).0, ["a=~/.p", "b=~/.p/db"]);
+        let (roots, issues) = resolved(home.path(), &[("P_HOME", "/no/such")], one);
+        assert_eq!(roots, ["a=/no/such?"]);
+        assert_eq!(issues.len(), 1);
+        assert_eq!(issues[0].code, codes::ROOT_MISSING);
+        assert_eq!(issues[0].path.as_deref(), Some("/no/such"));
+
+        let made = format!("{}/", made.to_str().unwrap());
+        let (roots, issues) = resolved(home.path(), &[("P_HOME", &made)], one);
+        assert_eq!((roots, issues.len()), (vec!["a=~/.p".to_owned()], 0));
+    }
+
+    #[test]
+    fn no_candidate_means_the_first_one_missing_and_circles_end() {
+        let home = tempfile::tempdir().unwrap();
+        let (roots, issues) = resolved(home.path(), &[], "  a: [~/.x, ~/.y]\n");
+        assert_eq!((roots, issues.len()), (vec!["a=~/.x?".to_owned()], 0));
+        let circle = "  a: \"{b}/x\"\n  b: \"{a}/y\"\n  c: \"${UNSET}/z\"\n";
+        let (roots, _) = resolved(home.path(), &[], circle);
+        assert_eq!(roots, ["c=?"]);
+    }
+}

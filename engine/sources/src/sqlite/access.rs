@@ -1,0 +1,312 @@
+//! Opens a provider's database without leaving a trace beside it.
+//!
+//! At rest (no write-ahead log, or an empty one) the file is read in place as
+//! immutable, and what was read counts only if nothing changed meanwhile. With a live
+//! log, a private copy of database and log is read. A hot rollback journal means a
+//! transaction is under way: a short wait, then the source is busy. SQLite never opens
+//! the provider's own file in a way that could lock it or create a file next to it. It
+//! must not know what is in the tables.
+
+use super::guard;
+use crate::file::Hit;
+use crate::report::Report;
+use axiowl_lang::source::Mirror;
+use axiowl_model::{Issue, codes};
+use rusqlite::{Connection, OpenFlags};
+use std::fs::{File, Metadata, OpenOptions, Permissions};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Bytes of database and log that are copied at most.
+pub(super) const COPY: u64 = 256 << 20;
+/// The issue for a store that may only be read from a copy and is too large for one.
+pub(super) const MIRROR_TOO_LARGE: &str = "mirror_too_large";
+/// How long another program's transaction is waited for.
+const PATIENCE: Duration = Duration::from_millis(250);
+/// How often it is looked whether it is over.
+const PAUSE: Duration = Duration::from_millis(10);
+/// How often a store that changes while it is read is read anew.
+const ATTEMPTS: usize = 5;
+/// Bytes of a log's header, which changes whenever the log starts over.
+const LOG_HEADER: usize = 32;
+
+/// Reads a database by `read`, which may be called several times; its last answer counts.
+pub(super) fn with_database<T>(
+    hit: &Hit,
+    mirror: Mirror,
+    report: &mut Report,
+    read: &mut dyn FnMut(&mut Connection) -> rusqlite::Result<T>,
+) -> Option<T> {
+    let mut opened = || -> Result<T, Refusal> {
+        // SQLite looks for the log beside the file a symlink leads to.
+        let path = hit.real.canonicalize()?;
+        let patience = Instant::now() + PATIENCE;
+        for _ in 0..ATTEMPTS {
+            let before = loop {
+                let state = State::of(&path)?;
+                if !state.hot_journal {
+                    break state;
+                }
+                if Instant::now() > patience {
+                    return Err(Refusal::Busy("a transaction is under way in it"));
+                }
+                // The only way to learn that another program has finished.
+                sleep(PAUSE);
+            };
+            if mirror == Mirror::Only || before.log.is_some() {
+                if before.bytes() > COPY {
+                    return Err(Refusal::TooLarge(before.bytes()));
+                }
+                let Some(copy) = Copy::make(&path, &before)? else {
+                    continue;
+                };
+                return Ok(read(&mut copy.open()?)?);
+            }
+            let answer = open_at_rest(&path).and_then(|mut connection| read(&mut connection));
+            if State::of(&path)? == before {
+                return Ok(answer?);
+            }
+        }
+        Err(Refusal::Busy("it changed each time it was read"))
+    };
+    match opened() {
+        Ok(answer) => Some(answer),
+        Err(refusal) => {
+            refusal.report(hit, mirror, report);
+            None
+        }
+    }
+}
+
+/// A database built from a fixture's SQL text, in memory.
+pub(super) fn build(sql: &str) -> rusqlite::Result<Connection> {
+    let mut connection = Connection::open_in_memory()?;
+    guard::restrict_building(&mut connection)?;
+    connection.execute_batch(sql)?;
+    guard::restrict(&mut connection, guard::TIME)?;
+    Ok(connection)
+}
+
+/// Why a database was not read.
+enum Refusal {
+    Busy(&'static str),
+    TooLarge(u64),
+    Io(io::Error),
+    Sqlite(rusqlite::Error),
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<rusqlite::Error> for Refusal {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl Refusal {
+    fn report(self, hit: &Hit, mirror: Mirror, report: &mut Report) {
+        let issue = match self {
+            Self::Io(error) => return report.unreadable(&hit.recorded, &error),
+            Self::Busy(why) => Issue::new(codes::BUSY, format!("{why}; the last known rows stay")),
+            Self::TooLarge(bytes) => {
+                let code = match mirror {
+                    Mirror::Only => MIRROR_TOO_LARGE,
+                    Mirror::Auto => codes::TOO_LARGE_LIVE,
+                };
+                let (bytes, most) = (bytes >> 20, COPY >> 20);
+                let message = format!(
+                    "database and log have {bytes} MiB, and at most {most} MiB are copied; the last known rows stay"
+                );
+                Issue::new(code, message)
+            }
+            Self::Sqlite(error) => {
+                Issue::new(codes::DAMAGED, format!("it cannot be opened: {error}"))
+            }
+        };
+        report.gap(issue.at(&hit.recorded));
+    }
+}
+
+/// Database and side files as they stand on the disk.
+#[derive(Debug, PartialEq)]
+struct State {
+    database: Stamp,
+    /// A log that holds something.
+    log: Option<Stamp>,
+    hot_journal: bool,
+}
+
+/// What changes when a file is written.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    modified: Option<std::time::SystemTime>,
+    inode: u64,
+    changed: (i64, i64),
+}
+
+impl State {
+    fn of(path: &Path) -> io::Result<Self> {
+        let database = Stamp::new(&path.metadata()?);
+        let log = match beside(path, "-wal").metadata() {
+            Ok(metadata) => Some(Stamp::new(&metadata)).filter(|log| log.size > 0),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        Ok(Self {
+            database,
+            log,
+            hot_journal: hot_journal(path)?,
+        })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.database.size + self.log.as_ref().map_or(0, |log| log.size)
+    }
+}
+
+impl Stamp {
+    fn new(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        let (inode, changed) = {
+            use std::os::unix::fs::MetadataExt;
+            (metadata.ino(), (metadata.ctime(), metadata.ctime_nsec()))
+        };
+        #[cfg(not(unix))]
+        let (inode, changed) = (0, (0, 0));
+        Self {
+            size: metadata.len(),
+            modified: metadata.modified().ok(),
+            inode,
+            changed,
+        }
+    }
+}
+
+/// Whether a rollback journal says that a transaction is under way. A finished one is
+/// deleted, emptied, or has its header zeroed.
+fn hot_journal(path: &Path) -> io::Result<bool> {
+    let mut first = [0];
+    match File::open(beside(path, "-journal")) {
+        Ok(mut file) => Ok(file.read(&mut first)? == 1 && first[0] != 0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+fn open_at_rest(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let uri = format!("file:{}?immutable=1", encoded(path));
+    let mut connection = Connection::open_with_flags(uri, flags)?;
+    guard::restrict(&mut connection, guard::TIME)?;
+    Ok(connection)
+}
+
+/// A path as a URI's path: every byte that could mean something is percent-encoded.
+fn encoded(path: &Path) -> String {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let mut out = String::new();
+    if cfg!(windows) {
+        out.push_str("///");
+    }
+    for byte in bytes {
+        match byte {
+            b'\\' if cfg!(windows) => out.push('/'),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b':' => {
+                out.push(char::from(*byte));
+            }
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+/// A private copy, gone when dropped.
+struct Copy {
+    folder: tempfile::TempDir,
+}
+
+impl Copy {
+    /// Copies database and log; `None` when what was copied may not fit together.
+    ///
+    /// They fit when neither changed, and also when the log only grew: a log is valid up
+    /// to its last whole transaction, and whatever a checkpoint wrote into the database
+    /// meanwhile still stands in the log, which is copied after it. Only a log that
+    /// started over, which shows in its header, loses that.
+    fn make(path: &Path, before: &State) -> io::Result<Option<Self>> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("axiowl-copy-");
+        #[cfg(unix)]
+        builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o700));
+        let copy = Self {
+            folder: builder.tempdir()?,
+        };
+        let log = beside(path, "-wal");
+        let header = header(&log)?;
+        copy_file(path, &copy.database(), before.database.size)?;
+        if before.log.is_some() {
+            copy_file(&log, &beside(&copy.database(), "-wal"), COPY)?;
+        }
+        let after = State::of(path)?;
+        let only_grew = || {
+            let same = |(a, b): (&Stamp, &Stamp)| a.inode == b.inode && a.size <= b.size;
+            let logs = before.log.as_ref().zip(after.log.as_ref());
+            before.database.inode == after.database.inode
+                && logs.is_some_and(same)
+                && !after.hot_journal
+                && self::header(&log).is_ok_and(|now| now == header)
+        };
+        Ok((after == *before || only_grew()).then_some(copy))
+    }
+
+    fn database(&self) -> PathBuf {
+        self.folder.path().join("copy.db")
+    }
+
+    fn open(&self) -> rusqlite::Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(self.database(), flags)?;
+        guard::restrict(&mut connection, guard::TIME)?;
+        Ok(connection)
+    }
+}
+
+/// The start of a log; empty when there is none.
+fn header(log: &Path) -> io::Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(LOG_HEADER);
+    match File::open(log) {
+        Ok(file) => file
+            .take(LOG_HEADER as u64)
+            .read_to_end(&mut out)
+            .map(|_| out),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(out),
+        Err(error) => Err(error),
+    }
+}
+
+/// Copies at most `bytes`; the kernel shares the blocks where the file system can.
+fn copy_file(from: &Path, to: &Path, bytes: u64) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut to = options.open(to)?;
+    io::copy(&mut File::open(from)?.take(bytes), &mut to).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,349 @@
+//! Everything a rule may know of the machine besides its sources.
+//!
+//! A world is this machine, another home on it, or a recorded one in a fixture.
+//! Rules and readers speak of paths *as recorded* (`/home/dev/x`); only this module
+//! knows where such a path really lies. It must not know what any file means.
+
+mod executable;
+mod paths;
+mod process;
+
+use crate::facts::{FactQuery, NativeFacts};
+use axiowl_lang::world_spec::{Platform, WorldSpec};
+use axiowl_model::Timestamp;
+use paths::{Paths, plain};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Variables of this machine that still count when another home is examined: they say
+/// where programs lie and how to write, never where a provider keeps its files.
+const HOMELESS: [&str; 7] = [
+    "PATH",
+    "PATHEXT",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "TMPDIR",
+    "SYSTEMROOT",
+];
+
+/// The examined machine: file system, clock, environment, processes, executables.
+#[derive(Clone)]
+pub struct World {
+    now: Timestamp,
+    platform: Platform,
+    home: String,
+    env: BTreeMap<String, String>,
+    paths: Paths,
+    executables: BTreeMap<String, String>,
+    registered: BTreeMap<String, Vec<String>>,
+    native: Option<Arc<dyn NativeFacts>>,
+    /// What a fixture recorded; without it, this machine is asked.
+    recorded: Option<Recorded>,
+}
+
+/// The part of a fixture's description that is asked for after the world is built.
+#[derive(Clone)]
+struct Recorded {
+    spec: Arc<WorldSpec>,
+    dirs: BTreeSet<String>,
+    locks: BTreeSet<String>,
+}
+
+impl World {
+    /// This machine as the environment of the process shows it.
+    pub fn real(home: PathBuf, env: BTreeMap<String, String>, now: Timestamp) -> Self {
+        Self {
+            now,
+            platform: here(),
+            home: home.to_string_lossy().into_owned(),
+            env,
+            paths: Paths::Same,
+            executables: BTreeMap::new(),
+            registered: BTreeMap::new(),
+            native: None,
+            recorded: None,
+        }
+    }
+
+    /// Another home folder on this machine (`--home DIR`).
+    ///
+    /// Of `env`, which is the process's, only what finds programs and sets the locale is
+    /// kept: no XDG and no provider variable leads out of that home.
+    pub fn other_home(dir: PathBuf, env: &BTreeMap<String, String>, now: Timestamp) -> Self {
+        let kept = HOMELESS.iter().filter_map(|name| env.get_key_value(*name));
+        let mut env: BTreeMap<_, _> = kept.map(|(k, v)| (k.clone(), v.clone())).collect();
+        let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+        env.insert(home.into(), dir.to_string_lossy().into_owned());
+        Self::real(dir, env, now)
+    }
+
+    /// A recorded machine: `spec` and the folders beside it in `base_dir`.
+    ///
+    /// Recorded paths lead into the mapped folders, and nothing outside them exists.
+    pub fn fixture(base_dir: &Path, spec: &WorldSpec) -> Self {
+        let real = |below: &String| base_dir.join(below);
+        let pairs = spec
+            .maps
+            .iter()
+            .map(|(recorded, below)| (recorded.clone(), real(below)));
+        let plain_set = |list: &[String]| list.iter().map(|path| plain(path).into()).collect();
+        Self {
+            now: spec.now,
+            platform: spec.platform,
+            home: plain(&spec.home).to_owned(),
+            env: spec.env.clone(),
+            paths: Paths::mapped(pairs),
+            executables: spec.executables.clone(),
+            registered: spec.registered.clone(),
+            native: None,
+            recorded: Some(Recorded {
+                spec: Arc::new(spec.clone()),
+                dirs: plain_set(&spec.dirs),
+                locks: plain_set(&spec.locks),
+            }),
+        }
+    }
+
+    /// Adds the facts that native code can establish. A fixture's own answers stay the
+    /// only ones in a fixture.
+    pub fn with_native(mut self, native: Arc<dyn NativeFacts>) -> Self {
+        self.native = Some(native);
+        self
+    }
+
+    /// Programs whose place the user configured; they go before any search.
+    pub fn with_executables(mut self, paths: BTreeMap<String, String>) -> Self {
+        self.executables.extend(paths);
+        self
+    }
+
+    /// Which provider keys each session id stands under in the registry.
+    pub fn set_registered(&mut self, sessions: BTreeMap<String, Vec<String>>) {
+        self.registered = sessions;
+    }
+
+    /// The clock.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// The system that paths and variables follow.
+    pub fn platform(&self) -> Platform {
+        self.platform
+    }
+
+    /// The home folder, as recorded.
+    pub fn home(&self) -> &str {
+        &self.home
+    }
+
+    /// An environment variable; an empty one counts as unset.
+    pub fn env(&self, name: &str) -> Option<&str> {
+        self.env
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
+    }
+
+    /// Whether this is a recorded machine.
+    pub fn is_fixture(&self) -> bool {
+        self.recorded.is_some()
+    }
+
+    /// Where a recorded path really lies; `None` for a relative path, and in a fixture
+    /// for one outside the mapped folders.
+    pub fn real_path(&self, recorded: &str) -> Option<PathBuf> {
+        self.paths.real(recorded)
+    }
+
+    /// A real path as the examined world writes it.
+    pub fn recorded(&self, real: &Path) -> String {
+        self.paths.recorded(real)
+    }
+
+    /// Whether a real path, symlinks resolved, belongs to the examined world at all.
+    pub(crate) fn contains(&self, canonical: &Path) -> bool {
+        self.paths.contain(canonical)
+    }
+
+    /// Whether a file or folder of that recorded path exists.
+    pub fn exists(&self, recorded: &str) -> bool {
+        self.real_path(recorded).is_some_and(|path| path.exists()) || self.has_dir(recorded)
+    }
+
+    /// Whether a folder of that recorded path exists; in a fixture, also one that only the
+    /// description lists.
+    pub fn dir_exists(&self, recorded: &str) -> bool {
+        self.has_dir(recorded) || self.real_path(recorded).is_some_and(|path| path.is_dir())
+    }
+
+    fn has_dir(&self, recorded: &str) -> bool {
+        let listed = self.recorded.as_ref().map(|r| &r.dirs);
+        listed.is_some_and(|dirs| dirs.contains(plain(recorded)))
+    }
+
+    /// Where a program lies: configured, on PATH, or in a folder of a version manager. A
+    /// fixture has only those it lists.
+    pub fn executable(&self, name: &str) -> Option<String> {
+        if let Some(known) = self.executables.get(name) {
+            return Some(known.clone());
+        }
+        if self.is_fixture() {
+            return None;
+        }
+        let found = executable::find(name, Path::new(&self.home), &self.env);
+        found.map(|path| path.to_string_lossy().into_owned())
+    }
+
+    /// Whether another process holds a lock on that recorded file. Looking takes no lock;
+    /// `None` where the platform cannot tell without taking one.
+    pub fn lock_held(&self, recorded: &str) -> Option<bool> {
+        match &self.recorded {
+            Some(known) => Some(known.locks.contains(plain(recorded))),
+            None => match self.real_path(recorded) {
+                Some(path) => process::lock_held(&path),
+                None => Some(false),
+            },
+        }
+    }
+
+    /// Whether a process runs, and with `start` (as the provider records it; on Linux field
+    /// 22 of `/proc/<pid>/stat`) whether it is still the same one.
+    pub fn pid_alive(&self, pid: u32, start: Option<&str>) -> bool {
+        match &self.recorded {
+            Some(known) => {
+                let living = known.spec.pids.get(&pid);
+                living.is_some_and(|its| start.is_none_or(|start| its.0 == start))
+            }
+            None => process::pid_alive(pid, start),
+        }
+    }
+
+    /// What a native fact says about a row; the error says why it cannot be known, which
+    /// counts as no.
+    pub fn fact(&self, name: &str, query: &FactQuery) -> Result<bool, String> {
+        if let Some(known) = &self.recorded {
+            let bare = query.session.rsplit(':').next().unwrap_or_default();
+            let answer = known.spec.facts.get(name);
+            return answer
+                .map(|answer| answer.holds(query.session) || answer.holds(bare))
+                .ok_or_else(|| format!("the recorded world has no answer for `{name}`"));
+        }
+        match &self.native {
+            Some(native) if native.names().contains(&name) => native.fact(name, query),
+            _ => Err(format!("nothing here answers `{name}`")),
+        }
+    }
+
+    /// The provider keys under which a session stands in the registry.
+    pub fn registered_as(&self, session: &str) -> Vec<String> {
+        self.registered.get(session).cloned().unwrap_or_default()
+    }
+}
+
+fn here() -> Platform {
+    if cfg!(windows) {
+        Platform::Windows
+    } else if cfg!(target_os = "macos") {
+        Platform::Macos
+    } else {
+        Platform::Linux
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Row;
+
+    fn fixture() -> (tempfile::TempDir, World) {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("home/work/real")).unwrap();
+        std::fs::write(dir.path().join("home/a.txt"), "a").unwrap();
+        let text = "now: 2026-11-30T14:00:00Z\nenv: { A: b, EMPTY: '' }\ndirs: [/srv/only-listed/]\n\
+            executables: { tool: /opt/tool }\nlocks: [/home/dev/x.lock]\npids: { 7: 42 }\n\
+            facts: { yes: true, some: [s1] }\nmaps: { /home/dev: home }\nregistered: { s1: [p] }\n";
+        let world = World::fixture(dir.path(), &WorldSpec::parse("world.yaml", text).unwrap());
+        (dir, world)
+    }
+
+    #[test]
+    fn a_fixture_answers_from_its_description_alone() {
+        let (_dir, world) = fixture();
+        assert_eq!(world.home(), "/home/dev");
+        assert_eq!(
+            (world.env("A"), world.env("EMPTY"), world.env("HOME")),
+            (Some("b"), None, None)
+        );
+        assert!(world.dir_exists("/srv/only-listed") && world.exists("/srv/only-listed/"));
+        assert!(world.dir_exists("/home/dev/work/real") && !world.dir_exists("/home/dev/a.txt"));
+        assert!(world.exists("/home/dev/a.txt"));
+        assert!(!world.exists("/etc/passwd") && !world.dir_exists("/tmp"));
+        assert_eq!(world.executable("tool").as_deref(), Some("/opt/tool"));
+        assert_eq!(world.executable("sh"), None);
+        assert_eq!(world.lock_held("/home/dev/x.lock"), Some(true));
+        assert_eq!(world.lock_held("/home/dev/y.lock"), Some(false));
+        assert!(world.pid_alive(7, Some("42")) && world.pid_alive(7, None));
+        assert!(!world.pid_alive(7, Some("43")) && !world.pid_alive(1, None));
+        assert_eq!(world.registered_as("s1"), ["p"]);
+        assert!(world.registered_as("s2").is_empty());
+    }
+
+    #[test]
+    fn facts_come_from_the_fixture_or_native_code_and_silence_is_no() {
+        let (_dir, world) = fixture();
+        let (row, roots) = (Row::new(), BTreeMap::new());
+        let ask = |world: &World, name: &str, session: &str| {
+            world.fact(
+                name,
+                &FactQuery {
+                    world,
+                    roots: &roots,
+                    row: &row,
+                    session,
+                },
+            )
+        };
+        assert_eq!(ask(&world, "yes", "any"), Ok(true));
+        assert_eq!(ask(&world, "some", "p:session:s1"), Ok(true));
+        assert_eq!(ask(&world, "some", "s2"), Ok(false));
+        assert!(ask(&world, "other", "s1").is_err());
+
+        struct Native;
+        impl NativeFacts for Native {
+            fn names(&self) -> &'static [&'static str] {
+                &["known"]
+            }
+            fn fact(&self, _: &str, query: &FactQuery) -> Result<bool, String> {
+                Ok(query.session == "s1")
+            }
+        }
+        let real = World::real("/h".into(), BTreeMap::new(), Timestamp::from_millis(0));
+        let real = real.with_native(Arc::new(Native));
+        assert_eq!(ask(&real, "known", "s1"), Ok(true));
+        assert!(ask(&real, "yes", "s1").is_err());
+    }
+
+    #[test]
+    fn another_home_keeps_no_variable_that_leads_elsewhere() {
+        let env = [
+            ("PATH", "/bin"),
+            ("XDG_STATE_HOME", "/x"),
+            ("SOME_HOME", "/y"),
+            ("HOME", "/z"),
+        ];
+        let env = env.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
+        let world = World::other_home("/other".into(), &env, Timestamp::from_millis(0));
+        assert_eq!(world.home(), "/other");
+        assert_eq!(
+            (world.env("PATH"), world.env("HOME")),
+            (Some("/bin"), Some("/other"))
+        );
+        assert_eq!(
+            (world.env("XDG_STATE_HOME"), world.env("SOME_HOME")),
+            (None, None)
+        );
+    }
+}

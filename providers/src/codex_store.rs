@@ -1,0 +1,297 @@
+//! Where Codex keeps its threads (`providers/codex.md` A), and who has one of them open (C5).
+//!
+//! Reads only, and takes no lock: a probe that locked could make a real writer fail.
+
+use crate::processes;
+use axiowl_pipeline::edge::EdgeContext;
+use axiowl_sources::World;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Codex's folder and what lies in it.
+pub(crate) struct Store {
+    /// As the examined world writes it.
+    root: String,
+}
+
+/// The file of a thread.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Rollout {
+    /// It can be resumed.
+    Present(PathBuf),
+    /// It was archived; Codex refuses to resume it (C1).
+    Archived,
+    /// There is none.
+    Missing,
+}
+
+/// A process that has a thread open.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Writer {
+    /// What was seen.
+    pub reason: String,
+    /// What would let the thread go.
+    pub remedy: String,
+}
+
+impl Store {
+    /// The store a target lives in: `$CODEX_HOME`, else `~/.codex` (A).
+    pub fn of(context: &EdgeContext<'_>) -> Self {
+        let world = context.world;
+        let root = match (&context.provider_home, world.env("CODEX_HOME")) {
+            (Some(folder), _) => world.recorded(folder),
+            (None, Some(folder)) => folder.to_owned(),
+            (None, None) => format!("{}/.codex", world.home()),
+        };
+        Self { root }
+    }
+
+    /// The store in a folder.
+    pub fn at(root: impl Into<String>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Where it really lies.
+    pub fn real(&self, world: &World) -> PathBuf {
+        world
+            .real_path(&self.root)
+            .unwrap_or_else(|| PathBuf::from(&self.root))
+    }
+
+    /// A file or folder below it, as recorded.
+    pub fn below(&self, rest: &str) -> String {
+        format!("{}/{rest}", self.root.trim_end_matches('/'))
+    }
+
+    /// The rollout of a thread: `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl[.zst]`, or the
+    /// same name below `archived_sessions` (A2).
+    pub fn rollout(&self, world: &World, thread: &str) -> Rollout {
+        let root = self.real(world);
+        let mut folders = vec![root.join("sessions")];
+        for _ in ["year", "month", "day"] {
+            folders = folders.iter().flat_map(|folder| entries(folder)).collect();
+        }
+        if let Some(file) = folders.iter().find_map(|folder| of_thread(folder, thread)) {
+            return Rollout::Present(file);
+        }
+        match of_thread(&root.join("archived_sessions"), thread) {
+            Some(_) => Rollout::Archived,
+            None => Rollout::Missing,
+        }
+    }
+
+    /// Who has a thread open for writing, if anybody.
+    pub fn writer(&self, world: &World, thread: &str, rollout: &Path) -> Option<Writer> {
+        let lock = self.below(&format!("thread-writer-locks/{thread}.lock"));
+        match world.lock_held(&lock) {
+            Some(true) => {
+                let path = world.real_path(&lock);
+                let pid = path.as_deref().and_then(processes::lock_owner);
+                return Some(Writer::of(pid, "holds its writer lock"));
+            }
+            Some(false) => {}
+            None => {
+                return Some(Writer {
+                    reason: format!("this system does not tell whether {lock} is held"),
+                    remedy: "delivery to Codex threads works on Linux only so far".into(),
+                });
+            }
+        }
+        // Versions up to 0.145 take no lock, also beside newer ones (codex.md, version table).
+        let pid = processes::writer_of(rollout)?;
+        Some(Writer::of(Some(pid), "writes its rollout"))
+    }
+}
+
+impl Writer {
+    fn of(pid: Option<u32>, does: &str) -> Self {
+        let Some(pid) = pid else {
+            return Self {
+                reason: format!("another process {does}"),
+                remedy: "close the Codex window it is open in and send again".into(),
+            };
+        };
+        let (what, remedy) = match Surface::of(&processes::command_line(pid)) {
+            Surface::Daemon => (
+                "the shared Codex daemon".to_owned(),
+                "the daemon lets a thread go 30 minutes after its last window; \
+                 `codex app-server daemon stop` does so at once"
+                    .to_owned(),
+            ),
+            Surface::Host => {
+                let parent = processes::parent_of(pid).and_then(processes::name_of);
+                let parent = parent.unwrap_or_else(|| "another program".into());
+                let what = format!(
+                    "an app-server started by {}",
+                    axiowl_model::display_safe(&parent)
+                );
+                (
+                    what,
+                    "close the thread's window there, or that program, and send again".into(),
+                )
+            }
+            Surface::Exec => (
+                "`codex exec`".to_owned(),
+                "send again when that run has ended".to_owned(),
+            ),
+            Surface::Terminal => (
+                "a Codex terminal".to_owned(),
+                "leave that terminal's thread and send again".to_owned(),
+            ),
+            Surface::Other => {
+                let name = processes::name_of(pid).unwrap_or_default();
+                let what = format!("`{}`", axiowl_model::display_safe(&name));
+                (what, "close it and send again".to_owned())
+            }
+        };
+        Self {
+            reason: format!("it is open: process {pid}, {what}, {does}"),
+            remedy,
+        }
+    }
+}
+
+/// What kind of Codex a process is, by its arguments (C5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Surface {
+    Daemon,
+    Host,
+    Exec,
+    Terminal,
+    Other,
+}
+
+impl Surface {
+    fn of(arguments: &[String]) -> Self {
+        let mut words = arguments.iter().map(String::as_str);
+        let is_codex = |word: &str| {
+            let name = Path::new(word).file_name().and_then(|name| name.to_str());
+            matches!(name, Some("codex" | "codex.js" | "codex.exe"))
+        };
+        // The program may come behind its interpreter.
+        if !words.by_ref().take(2).any(is_codex) {
+            return Self::Other;
+        }
+        let rest: Vec<&str> = words.collect();
+        let listens = rest
+            .iter()
+            .any(|word| word.starts_with("unix://") || *word == "--listen");
+        match rest
+            .iter()
+            .find(|word| ["app-server", "exec", "e"].contains(word))
+        {
+            Some(&"app-server") if listens => Self::Daemon,
+            Some(&"app-server") => Self::Host,
+            Some(_) => Self::Exec,
+            None => Self::Terminal,
+        }
+    }
+}
+
+fn of_thread(folder: &Path, thread: &str) -> Option<PathBuf> {
+    let ends = [format!("-{thread}.jsonl"), format!("-{thread}.jsonl.zst")];
+    entries(folder).into_iter().find(|path| {
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        name.starts_with("rollout-") && ends.iter().any(|end| name.ends_with(end.as_str()))
+    })
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axiowl_model::Timestamp;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn surfaces_are_told_by_their_arguments() {
+        for (line, surface) in [
+            (
+                "/p/bin/codex app-server --listen unix:// --x",
+                Surface::Daemon,
+            ),
+            ("/p/bin/codex app-server", Surface::Host),
+            ("node /p/bin/codex.js app-server", Surface::Host),
+            ("codex -c a=b app-server", Surface::Host),
+            ("/p/bin/codex exec resume --json x -", Surface::Exec),
+            ("/p/bin/codex", Surface::Terminal),
+            ("/p/bin/codex resume x", Surface::Terminal),
+            ("tail -f rollout.jsonl", Surface::Other),
+            ("", Surface::Other),
+        ] {
+            let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            assert_eq!(Surface::of(&arguments), surface, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_rollout_is_found_compressed_too_and_an_archived_one_is_told_apart() {
+        let home = tempfile::tempdir().unwrap();
+        let day = home.path().join("sessions/2026/11/30");
+        fs::create_dir_all(&day).unwrap();
+        fs::create_dir_all(home.path().join("archived_sessions")).unwrap();
+        let world = World::real(
+            home.path().into(),
+            BTreeMap::new(),
+            Timestamp::from_millis(0),
+        );
+        let store = Store::at(home.path().to_string_lossy());
+        let write = |path: &Path| fs::write(path, "").unwrap();
+        write(&day.join("rollout-2026-11-30T10-00-00-aa.jsonl"));
+        write(&day.join("rollout-2026-11-30T10-00-00-bb.jsonl.zst"));
+        write(
+            &home
+                .path()
+                .join("archived_sessions/rollout-2026-11-30T10-00-00-cc.jsonl"),
+        );
+        let found = store.rollout(&world, "aa");
+        assert!(
+            matches!(found, Rollout::Present(path) if path.ends_with("rollout-2026-11-30T10-00-00-aa.jsonl"))
+        );
+        assert!(matches!(store.rollout(&world, "bb"), Rollout::Present(_)));
+        assert_eq!(store.rollout(&world, "cc"), Rollout::Archived);
+        assert_eq!(store.rollout(&world, "dd"), Rollout::Missing);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_held_lock_and_an_open_rollout_both_mean_open() {
+        let home = tempfile::tempdir().unwrap();
+        let locks = home.path().join("thread-writer-locks");
+        fs::create_dir_all(&locks).unwrap();
+        let world = World::real(
+            home.path().into(),
+            BTreeMap::new(),
+            Timestamp::from_millis(0),
+        );
+        let store = Store::at(home.path().to_string_lossy());
+        let rollout = home.path().join("rollout-x-aa.jsonl");
+        let me = std::process::id().to_string();
+        let asked = || store.writer(&world, "aa", &rollout);
+        {
+            let _open = fs::File::create(&rollout).unwrap();
+            let writer = asked().unwrap();
+            assert!(writer.reason.contains(&me) && writer.reason.contains("writes its rollout"));
+        }
+        let lock = fs::File::create(locks.join("aa.lock")).unwrap();
+        assert_eq!(
+            asked(),
+            None,
+            "a lock file that nobody holds is a crash's leftover"
+        );
+        lock.lock().unwrap();
+        let writer = asked().unwrap();
+        assert!(
+            writer.reason.contains(&me) && writer.reason.contains("lock"),
+            "{writer:?}"
+        );
+        assert_eq!(store.writer(&world, "bb", &rollout), None);
+    }
+}

@@ -1,0 +1,71 @@
+//! What other processes of this machine are doing, read from `/proc`: who holds a lock, who has
+//! a file open for writing, whether a process group still lives.
+//!
+//! Looking never locks, signals or stops anything. Where the system has no `/proc` the answers
+//! are "not known", which callers count as the worse case. Knows no provider.
+
+#[cfg(target_os = "linux")]
+mod linux;
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{
+    command_line, group_alive, lock_owner, name_of, parent_of, pid_domain, running_in, start_of,
+    writer_of,
+};
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::{
+    command_line, group_alive, lock_owner, name_of, parent_of, pid_domain, running_in, start_of,
+    writer_of,
+};
+
+#[cfg(not(target_os = "linux"))]
+mod elsewhere {
+    use std::path::Path;
+
+    pub(crate) fn start_of(_pid: u32) -> Option<String> {
+        None
+    }
+
+    pub(crate) fn command_line(_pid: u32) -> Vec<String> {
+        Vec::new()
+    }
+
+    pub(crate) fn name_of(_pid: u32) -> Option<String> {
+        None
+    }
+
+    pub(crate) fn parent_of(_pid: u32) -> Option<u32> {
+        None
+    }
+
+    pub(crate) fn lock_owner(_path: &Path) -> Option<u32> {
+        None
+    }
+
+    pub(crate) fn writer_of(_path: &Path) -> Option<u32> {
+        None
+    }
+
+    pub(crate) fn running_in(_folder: &Path, _is_it: impl Fn(&[String]) -> bool) -> Option<u32> {
+        None
+    }
+
+    pub(crate) fn pid_domain() -> Option<String> {
+        None
+    }
+
+    /// A group whose members cannot be looked at counts as alive while it takes signals.
+    #[cfg(unix)]
+    pub(crate) fn group_alive(leader: u32, _start: Option<&str>) -> bool {
+        use rustix::process::{Pid, test_kill_process_group};
+        let pid = i32::try_from(leader).ok().and_then(Pid::from_raw);
+        pid.is_some_and(|pid| test_kill_process_group(pid) != Err(rustix::io::Errno::SRCH))
+    }
+
+    /// Not known; counted as alive, so that nothing is handed over twice.
+    #[cfg(not(unix))]
+    pub(crate) fn group_alive(_leader: u32, _start: Option<&str>) -> bool {
+        true
+    }
+}

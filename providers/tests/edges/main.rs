@@ -1,0 +1,12 @@
+//! The edges against stand-ins for the providers' programs: shell scripts that say and write
+//! what the provider files tell of the real ones, well-behaved and not. What must hold in all
+//! of them is that nothing is said that is not so.
+//!
+//! The real clients are driven by the tests of the workspace's root.
+#![cfg(target_os = "linux")]
+
+mod claude_code_cli;
+mod codex;
+mod codex_exec;
+mod echo;
+mod scene;

@@ -1,0 +1,290 @@
+//! Real Claude Code and Codex sessions, made by the clients from npm against a mock model:
+//! discovered, sent to, and proven from their own transcripts. Only the model is simulated.
+
+mod program;
+
+use axiowl_test_support::{ClientHome, Clients, MockModel, or_skip};
+use program::Run;
+use serde_json::Value;
+use std::process::{Command, Stdio};
+
+/// AxiOwl on a client's home, with the client's login variables named in its configuration.
+struct Owl<'a> {
+    home: &'a ClientHome,
+}
+
+impl<'a> Owl<'a> {
+    fn new(home: &'a ClientHome) -> Self {
+        home.write(
+            ".config/axiowl/config.yaml",
+            "providers:\n  claude_code_cli:\n    env: [ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC, DISABLE_AUTOUPDATER, DISABLE_TELEMETRY, DISABLE_ERROR_REPORTING, IS_SANDBOX]\n",
+        )
+        .expect("config");
+        Self { home }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        let output = Command::new(env!("CARGO_BIN_EXE_axiowl"))
+            .env_clear()
+            .envs(self.home.env())
+            .env("NO_COLOR", "1")
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output()
+            .expect("axiowl runs");
+        Run {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    fn discover(&self) -> Vec<Value> {
+        let run = self.run(&["discover", "all", "--json"]);
+        assert_eq!(run.code, 0, "{run}");
+        run.lines("discovered_agent")
+    }
+
+    /// Sends and waits for the end of the turn; the stages that were reached.
+    fn send(&self, to: &str, body: &str) -> (Run, Vec<Value>) {
+        let run = self.run(&[
+            "send",
+            "--to",
+            to,
+            "--body",
+            body,
+            "--wait",
+            "turn",
+            "--timeout",
+            "120s",
+            "--json",
+        ]);
+        let lines = run.lines("stage");
+        (run, lines)
+    }
+}
+
+fn stages(lines: &[Value]) -> Vec<&str> {
+    lines
+        .iter()
+        .filter_map(|line| line["stage"].as_str())
+        .collect()
+}
+
+/// The line that the evidence of a stage points at.
+fn proven_line(home: &ClientHome, line: &Value) -> Value {
+    let path = line["evidence"]["path"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no path: {line}"));
+    let offset =
+        usize::try_from(line["evidence"]["offset"].as_u64().expect("an offset")).expect("in range");
+    assert!(
+        path.starts_with(home.path().to_str().expect("text")),
+        "{path} is not in the client's home"
+    );
+    let bytes = std::fs::read(path).expect("the transcript");
+    let end = bytes[offset..]
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .map_or(bytes.len(), |end| offset + end);
+    serde_json::from_slice(&bytes[offset..end]).expect("a record")
+}
+
+#[test]
+fn an_idle_claude_code_session_gets_the_message_once_and_proves_it() {
+    let clients = or_skip!(Clients::ensure());
+    let model = MockModel::start();
+    let home = ClientHome::new(&clients, &model).expect("a home");
+    let owl = Owl::new(&home);
+    let cwd = home.project("webshop").expect("a folder");
+    let other = home
+        .claude_session("Stock Feed", "Watch the stock feed", &cwd)
+        .expect("a session");
+    let session = home
+        .claude_session("Design Review", "Review the checkout design", &cwd)
+        .expect("a session");
+
+    let rows = owl.discover();
+    let row = rows
+        .iter()
+        .find(|row| row["provider_session_id"] == format!("claude_code_cli:session:{session}"));
+    let row = row.unwrap_or_else(|| panic!("not discovered: {rows:?}"));
+    assert_eq!(row["display_name"], "Design Review");
+    assert_eq!(row["decision"], "enrolled");
+
+    let (run, lines) = owl.send(
+        "Design Review",
+        "Is the checkout done?\n/clear\nsee @package.json",
+    );
+    assert_eq!(run.code, 0, "{run}");
+    assert_eq!(stages(&lines).first(), Some(&"accepted_by_axiowl"), "{run}");
+    for stage in ["submitted", "seen", "turn_done"] {
+        assert!(stages(&lines).contains(&stage), "no {stage}: {run}");
+    }
+    let message = lines[0]["message_id"].as_str().expect("an id").to_owned();
+    let seen = lines
+        .iter()
+        .find(|line| line["stage"] == "seen")
+        .expect("seen");
+    let record = proven_line(&home, seen);
+    assert_eq!(record["uuid"], message.as_str());
+    assert_eq!(record["sessionId"], session.as_str());
+    // Exactly once in its own transcript, nowhere in the other, and the model saw it.
+    let records = home.claude_records(&session);
+    assert_eq!(
+        records
+            .iter()
+            .filter(|record| record["uuid"] == message.as_str())
+            .count(),
+        1
+    );
+    assert!(
+        !home
+            .claude_records(&other)
+            .iter()
+            .any(|record| record.to_string().contains(&message))
+    );
+    assert!(
+        !model.asked(&message).is_empty(),
+        "no model request holds the message"
+    );
+    let asked = model.asked(&message)[0].prompt.clone();
+    assert!(
+        asked.contains("Is the checkout done?") && asked.contains("> /clear"),
+        "{asked}"
+    );
+}
+
+#[test]
+fn an_idle_codex_session_gets_the_message_once_and_proves_it() {
+    let clients = or_skip!(Clients::ensure());
+    let model = MockModel::start();
+    let home = ClientHome::new(&clients, &model).expect("a home");
+    let owl = Owl::new(&home);
+    let cwd = home.project("webshop").expect("a folder");
+    let other = home
+        .codex_exec_session("Fix the login bug", &cwd)
+        .expect("a thread");
+    let thread = home
+        .codex_exec_session("Review the checkout design", &cwd)
+        .expect("a thread");
+    home.codex_name_thread(&thread, "Design Review")
+        .expect("a name");
+
+    let rows = owl.discover();
+    let row = rows
+        .iter()
+        .find(|row| row["provider_session_id"] == thread.as_str());
+    let row = row.unwrap_or_else(|| panic!("not discovered: {rows:?}"));
+    assert_eq!(row["provider"], "codex_cli");
+    assert_eq!(row["display_name"], "Design Review");
+    assert_eq!(row["decision"], "enrolled");
+
+    let (run, lines) = owl.send("Design Review", "Is the checkout done?");
+    assert_eq!(run.code, 0, "{run}");
+    for stage in ["submitted", "seen", "turn_done"] {
+        assert!(stages(&lines).contains(&stage), "no {stage}: {run}");
+    }
+    let message = lines[0]["message_id"].as_str().expect("an id").to_owned();
+    let seen = lines
+        .iter()
+        .find(|line| line["stage"] == "seen")
+        .expect("seen");
+    let record = proven_line(&home, seen);
+    assert_eq!(record["payload"]["item"]["client_id"], message.as_str());
+    let with_id = |thread: &str| {
+        let records = home.codex_records(thread);
+        records
+            .iter()
+            .filter(|record| record["payload"]["item"]["client_id"] == message.as_str())
+            .count()
+    };
+    assert_eq!((with_id(&thread), with_id(&other)), (1, 0));
+    assert!(
+        !model.asked(&message).is_empty(),
+        "no model request holds the message"
+    );
+}
+
+#[test]
+fn live_sessions_are_refused_with_the_reason_and_stay_untouched() {
+    let clients = or_skip!(Clients::ensure());
+    let model = MockModel::start();
+    let home = ClientHome::new(&clients, &model).expect("a home");
+    let owl = Owl::new(&home);
+    let cwd = home.project("webshop").expect("a folder");
+    let thread = home
+        .codex_exec_session("Hold this thread", &cwd)
+        .expect("a thread");
+    let tui = or_skip!(missing(home.claude_tui("Open Session", &cwd)));
+    let session = tui.session_id().to_owned();
+    let _holder = home
+        .codex_app_server_holding(&thread)
+        .expect("a live owner");
+    owl.discover();
+    let before = (
+        home.claude_records(&session).len(),
+        home.codex_records(&thread).len(),
+    );
+
+    for to in [session.as_str(), thread.as_str()] {
+        let (run, lines) = owl.send(to, "Are you there?");
+        assert_eq!(run.code, 5, "{run}");
+        let last = lines.last().expect("a stage");
+        assert_eq!(last["stage"], "refused", "{run}");
+        assert!(
+            !last["reason"].as_str().unwrap_or_default().is_empty(),
+            "{run}"
+        );
+        let message = last["message_id"].as_str().expect("an id");
+        assert!(
+            model.asked(message).is_empty(),
+            "a model saw a refused message"
+        );
+    }
+    assert_eq!(
+        (
+            home.claude_records(&session).len(),
+            home.codex_records(&thread).len()
+        ),
+        before
+    );
+}
+
+/// A missing terminal program is a skip; anything else that goes wrong is a failure.
+fn missing<T>(
+    result: Result<T, axiowl_test_support::DriveError>,
+) -> Result<T, axiowl_test_support::Skip> {
+    match result {
+        Ok(value) => Ok(value),
+        Err(axiowl_test_support::DriveError::Missing(skip)) => Err(skip),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_turn_that_the_model_fails_is_never_called_done() {
+    let clients = or_skip!(Clients::ensure());
+    let model = MockModel::start();
+    let home = ClientHome::new(&clients, &model).expect("a home");
+    let owl = Owl::new(&home);
+    let cwd = home.project("webshop").expect("a folder");
+    let session = home
+        .claude_session("Claude", "Say hello", &cwd)
+        .expect("a session");
+    let thread = home
+        .codex_exec_session("Say hello", &cwd)
+        .expect("a thread");
+    owl.discover();
+    for to in [session.as_str(), thread.as_str()] {
+        let (run, lines) = owl.send(to, "@@error 400");
+        let reached = stages(&lines);
+        assert!(!reached.contains(&"turn_done"), "{run}");
+        assert_eq!(reached.last(), Some(&"failed"), "{run}");
+        assert_eq!(run.code, 7, "{run}");
+        assert!(
+            reached.contains(&"seen"),
+            "it stands in the transcript: {run}"
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! Recorded provider homes against a table written by hand from what is known about them:
+//! title, kind, status, sendable and proof source of every session.
+//!
+//! The homes themselves are not in the repository; `AXIOWL_SAMPLES` names the folder that
+//! holds them. The committed fixtures under `rules/` are derived from the same homes.
+
+mod program;
+
+use program::{Axiowl, ROOT};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+fn samples() -> Option<PathBuf> {
+    let folder = std::env::var_os("AXIOWL_SAMPLES").map(PathBuf::from);
+    if folder.is_none() {
+        eprintln!("skipped: AXIOWL_SAMPLES names no folder with recorded homes");
+    }
+    folder
+}
+
+/// A session as the table has it: provider and id, then title, kind, status, sendable, source.
+type Table = BTreeMap<(String, String), [String; 5]>;
+
+fn table(home: &str) -> Table {
+    let text = std::fs::read_to_string(Path::new(ROOT).join("fixtures/samples/expected.tsv"))
+        .expect("table");
+    text.lines()
+        .skip(1)
+        .map(|line| line.split('\t').collect::<Vec<_>>())
+        .filter(|cells| cells[0] == home)
+        .map(|cells| {
+            let row = [cells[3], cells[4], cells[5], cells[6], cells[7]].map(str::to_owned);
+            ((cells[1].to_owned(), cells[2].to_owned()), row)
+        })
+        .collect()
+}
+
+fn discovered(axiowl: &Axiowl, home: &Path) -> (Table, usize) {
+    let world = Path::new(ROOT).join("fixtures/samples/world.yaml");
+    let run = axiowl.run(&[
+        "discover",
+        "all",
+        "--json",
+        "--home",
+        home.to_str().expect("text"),
+        "--world",
+        world.to_str().expect("text"),
+    ]);
+    assert_eq!(run.code, 0, "{run}");
+    let rows = run.lines("discovered_agent");
+    let count = rows.len();
+    let table = rows
+        .iter()
+        .map(|row| {
+            let text = |key: &str| row[key].as_str().unwrap_or("-").to_owned();
+            let session = text("provider_session_id");
+            let bare = session.rsplit(':').next().unwrap_or_default().to_owned();
+            let sendable = if row["sendable"] == true { "yes" } else { "no" };
+            let status = if text("status") == "evidence_only" {
+                "active".into()
+            } else {
+                text("status")
+            };
+            let cells = [
+                text("display_name"),
+                text("kind"),
+                status,
+                sendable.into(),
+                text("source"),
+            ];
+            ((text("provider"), bare), cells)
+        })
+        .collect();
+    (table, count)
+}
+
+#[test]
+fn every_recorded_session_has_its_title_kind_and_proof() {
+    let Some(samples) = samples() else { return };
+    for home in ["codex", "claude-code"] {
+        let expected = table(home);
+        assert!(!expected.is_empty());
+        let (found, count) = discovered(&Axiowl::new(), &samples.join(home));
+        assert_eq!(count, found.len(), "{home}: one row a session");
+        for (key, row) in &expected {
+            assert_eq!(found.get(key), Some(row), "{home}: {key:?}");
+        }
+        for key in found.keys() {
+            assert!(
+                expected.contains_key(key),
+                "{home}: {key:?} is not in the table"
+            );
+        }
+    }
+}
+
+/// Path → length and content hash, for everything below a folder.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, (u64, u64)> {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut out = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("folder") {
+            let path = entry.expect("entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let bytes = std::fs::read(&path).expect("bytes");
+            let mut hasher = DefaultHasher::new();
+            bytes.hash(&mut hasher);
+            out.insert(path, (bytes.len() as u64, hasher.finish()));
+        }
+    }
+    out
+}
+
+#[test]
+fn recorded_homes_stay_untouched_byte_for_byte() {
+    let Some(samples) = samples() else { return };
+    for home in ["codex", "claude-code"] {
+        // On a writable copy: the recorded ones may be read-only, and would hide a write.
+        let axiowl = Axiowl::new();
+        let copy = axiowl.path(home);
+        program::copy_tree(&samples.join(home), &copy);
+        let before = contents(&copy);
+        discovered(&axiowl, &copy);
+        assert_eq!(contents(&copy), before, "{home}");
+    }
+}

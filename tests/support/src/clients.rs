@@ -1,0 +1,189 @@
+//! The pinned real clients, installed from npm once for each lock file.
+//!
+//! Knows how to get the programs, not how to use them.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use crate::child;
+use crate::skip::{Skip, program};
+
+const PACKAGE: &str = include_str!("../clients/package.json");
+const LOCK: &str = include_str!("../clients/package-lock.json");
+/// About 1 GB comes over the wire.
+const INSTALL_DEADLINE: Duration = Duration::from_secs(20 * 60);
+/// Another folder for the installed clients.
+const FOLDER: &str = "AXIOWL_CLIENTS_DIR";
+
+/// Where the real clients are installed.
+#[derive(Debug, Clone)]
+pub struct Clients {
+    modules: PathBuf,
+}
+
+impl Clients {
+    /// Installs the clients unless an earlier run did, and checks that all are there.
+    ///
+    /// The folder is `$AXIOWL_CLIENTS_DIR`, else `real-clients` in the target folder; below it one
+    /// folder a lock file. Safe to call from many tests and processes at once.
+    ///
+    /// # Errors
+    /// A [`Skip`] where npm is missing or the install fails.
+    pub fn ensure() -> Result<Self, Skip> {
+        static ENSURED: OnceLock<Result<Clients, Skip>> = OnceLock::new();
+        ENSURED
+            .get_or_init(|| Self::install_into(&cache_folder(), || program("npm")))
+            .clone()
+    }
+
+    fn install_into(
+        cache: &Path,
+        npm: impl FnOnce() -> Result<PathBuf, Skip>,
+    ) -> Result<Self, Skip> {
+        let folder = cache.join(folder_name());
+        let clients = Self {
+            modules: folder.join("node_modules"),
+        };
+        if !folder.is_dir() {
+            fs::create_dir_all(cache).map_err(|error| broken(cache, &error))?;
+            // Held until the end of the function; the system frees it if this process dies.
+            let guard = File::create(cache.join(".lock")).map_err(|error| broken(cache, &error))?;
+            guard.lock().map_err(|error| broken(cache, &error))?;
+            if !folder.is_dir() {
+                install(&npm()?, cache, &folder)?;
+            }
+        }
+        let programs = [clients.claude(), clients.codex(), clients.node()];
+        match programs.iter().find(|file| !file.is_file()) {
+            None => Ok(clients),
+            Some(file) => Err(Skip::new(format!(
+                "{} is missing; remove {} to install again",
+                file.display(),
+                folder.display()
+            ))),
+        }
+    }
+
+    /// Claude Code's executable.
+    pub fn claude(&self) -> PathBuf {
+        self.bin_folder().join("claude")
+    }
+
+    /// Codex's executable: npm's Node wrapper, which runs the native binary as its child.
+    pub fn codex(&self) -> PathBuf {
+        self.bin_folder().join("codex")
+    }
+
+    /// Node 24, for clients that are scripts.
+    pub fn node(&self) -> PathBuf {
+        self.bin_folder().join("node")
+    }
+
+    /// The folder of all executables, for PATH.
+    pub fn bin_folder(&self) -> PathBuf {
+        self.modules.join(".bin")
+    }
+
+    /// The folder of an installed package, such as `@openai/codex`.
+    pub fn package(&self, name: &str) -> PathBuf {
+        self.modules.join(name)
+    }
+}
+
+/// Other pins are another folder, so that a branch with older pins finds its own.
+fn folder_name() -> String {
+    let hash = blake3::hash(format!("{PACKAGE}\n{LOCK}").as_bytes());
+    hash.to_hex().chars().take(16).collect()
+}
+
+fn broken(path: &Path, error: &std::io::Error) -> Skip {
+    Skip::new(format!("{}: {error}", path.display()))
+}
+
+/// Installs beside the final folder and renames, so that a half install is never found.
+fn install(npm: &Path, cache: &Path, folder: &Path) -> Result<(), Skip> {
+    let fresh = tempfile::Builder::new()
+        .prefix(".installing-")
+        .tempdir_in(cache)
+        .map_err(|error| broken(cache, &error))?;
+    for (name, text) in [("package.json", PACKAGE), ("package-lock.json", LOCK)] {
+        let path = fresh.path().join(name);
+        fs::write(&path, text).map_err(|error| broken(&path, &error))?;
+    }
+    let mut command = Command::new(npm);
+    command.current_dir(fresh.path());
+    command.args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+    child::run(&mut command, "", INSTALL_DEADLINE)
+        .and_then(child::Finished::success)
+        .map_err(|error| Skip::new(format!("npm could not install the clients: {error}")))?;
+    let fresh = fresh.keep();
+    fs::rename(&fresh, folder).map_err(|error| broken(folder, &error))
+}
+
+fn cache_folder() -> PathBuf {
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        return PathBuf::from(folder);
+    }
+    // A test binary lies below the target folder, which cargo marks with a tag file.
+    let program = std::env::current_exe().unwrap_or_default();
+    let target = program
+        .ancestors()
+        .find(|folder| folder.join("CACHEDIR.TAG").is_file());
+    let fallback = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    target
+        .map_or_else(fallback, Path::to_owned)
+        .join("real-clients")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pins_are_exact_and_name_no_host() {
+        let package: serde_json::Value = serde_json::from_str(PACKAGE).expect("JSON");
+        let pins = package["dependencies"].as_object().expect("dependencies");
+        for (name, version) in pins {
+            let version = version.as_str().expect("a version");
+            let exact = version
+                .split('.')
+                .all(|part| part.bytes().all(|b| b.is_ascii_digit()));
+            assert!(exact, "{name} {version}");
+            assert!(
+                LOCK.contains(&format!("\"{name}\": \"{version}\"")),
+                "{name} {version}"
+            );
+        }
+        assert_eq!(pins.len(), 3);
+        assert!(!LOCK.contains("://") && !PACKAGE.contains("://"));
+    }
+
+    #[test]
+    fn a_failed_install_leaves_nothing_that_looks_installed() {
+        let cache = tempfile::tempdir().expect("a folder");
+        for npm in [program("false"), Err(Skip::new("npm is not installed"))] {
+            let skip = Clients::install_into(cache.path(), || npm).expect_err("no clients");
+            assert!(skip.reason.contains("npm"), "{skip}");
+            let left = fs::read_dir(cache.path()).expect("the folder").flatten();
+            let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+            assert_eq!(left, [".lock"]);
+        }
+    }
+
+    #[test]
+    fn an_installed_folder_that_lacks_a_client_says_how_to_repair_it() {
+        let cache = tempfile::tempdir().expect("a folder");
+        let folder = cache.path().join(folder_name());
+        fs::create_dir_all(folder.join("node_modules/.bin")).expect("a folder");
+        let skip = Clients::install_into(cache.path(), || unreachable!("nothing to install"))
+            .expect_err("no clients");
+        assert!(skip.reason.contains("claude is missing"), "{skip}");
+        assert!(
+            skip.reason.contains(&folder.display().to_string()),
+            "{skip}"
+        );
+    }
+}

@@ -1,0 +1,201 @@
+//! A temporary HOME in which the real clients talk to the mock model and to nothing else.
+//!
+//! Writes the providers' own configuration, as a user with an API key would have it. What a
+//! client does in the home is the business of `claude` and `codex`.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::child::{self, Finished};
+use crate::clients::Clients;
+use crate::error::DriveError;
+use crate::model::MockModel;
+
+/// One run of a client takes a second; CI machines are slow and busy.
+pub(crate) const RUN_DEADLINE: Duration = Duration::from_secs(120);
+/// Claude Code asks about an unknown key by its last twenty characters.
+const API_KEY: &str = "sk-ant-dummy-for-the-mock-model-AXIOWLMOCK0000000000";
+const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// A temporary HOME; removed when dropped.
+#[derive(Debug)]
+pub struct ClientHome {
+    folder: TempDir,
+    path: PathBuf,
+    clients: Clients,
+    anthropic_base: String,
+}
+
+impl ClientHome {
+    /// Makes the home and configures Codex and Claude Code for the mock model.
+    ///
+    /// # Errors
+    /// [`DriveError::File`].
+    pub fn new(clients: &Clients, model: &MockModel) -> Result<Self, DriveError> {
+        let made = tempfile::Builder::new().prefix("axiowl-home-").tempdir();
+        let folder = made.map_err(DriveError::file(&std::env::temp_dir()))?;
+        // Claude Code names a project's folder by its real path.
+        let path = folder
+            .path()
+            .canonicalize()
+            .map_err(DriveError::file(folder.path()))?;
+        let anthropic_base = model.anthropic_base();
+        let home = Self {
+            folder,
+            path,
+            clients: clients.clone(),
+            anthropic_base,
+        };
+        home.write(".codex/config.toml", &codex_config(&model.openai_base()))?;
+        home.write(".claude.json", &claude_presets().to_string())?;
+        Ok(home)
+    }
+
+    /// The home's real path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The clients that run in this home.
+    pub fn clients(&self) -> &Clients {
+        &self.clients
+    }
+
+    /// Makes a project folder below the home that Claude Code trusts.
+    ///
+    /// # Errors
+    /// [`DriveError::File`].
+    pub fn project(&self, name: &str) -> Result<PathBuf, DriveError> {
+        let folder = self.path.join(name);
+        fs::create_dir_all(&folder).map_err(DriveError::file(&folder))?;
+        self.trust(&folder)?;
+        Ok(folder)
+    }
+
+    /// Notes in `.claude.json` that the user trusts a folder; no client may be running.
+    pub(crate) fn trust(&self, folder: &Path) -> Result<(), DriveError> {
+        let file = self.path.join(".claude.json");
+        let text = fs::read_to_string(&file).map_err(DriveError::file(&file))?;
+        let config = serde_json::from_str(&text).ok().filter(Value::is_object);
+        let mut config = config.unwrap_or_else(claude_presets);
+        let key = folder.to_string_lossy().into_owned();
+        if config["projects"][&key]["hasTrustDialogAccepted"] == true {
+            return Ok(());
+        }
+        let trusted = json!({
+            "hasTrustDialogAccepted": true,
+            "hasCompletedProjectOnboarding": true,
+        });
+        match config["projects"].as_object_mut() {
+            Some(projects) => drop(projects.insert(key, trusted)),
+            None => config["projects"] = json!({ key: trusted }),
+        }
+        fs::write(&file, config.to_string()).map_err(DriveError::file(&file))
+    }
+
+    /// Writes a file below the home, with its folders.
+    ///
+    /// # Errors
+    /// [`DriveError::File`].
+    pub fn write(&self, relative: &str, text: &str) -> Result<PathBuf, DriveError> {
+        let file = self.path.join(relative);
+        if let Some(folder) = file.parent() {
+            fs::create_dir_all(folder).map_err(DriveError::file(folder))?;
+        }
+        fs::write(&file, text).map_err(DriveError::file(&file))?;
+        Ok(file)
+    }
+
+    /// The whole environment for a program that runs in this home, such as `axiowl`: start it
+    /// with a cleared environment and these pairs.
+    pub fn env(&self) -> Vec<(String, String)> {
+        let bin = self.clients.bin_folder();
+        let pairs = [
+            ("HOME", self.path.display().to_string()),
+            ("PATH", format!("{}:{SYSTEM_PATH}", bin.display())),
+            ("TERM", "xterm-256color".to_owned()),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("ANTHROPIC_BASE_URL", self.anthropic_base.clone()),
+            ("ANTHROPIC_API_KEY", API_KEY.to_owned()),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+            ("DISABLE_AUTOUPDATER", "1".to_owned()),
+            ("DISABLE_TELEMETRY", "1".to_owned()),
+            ("DISABLE_ERROR_REPORTING", "1".to_owned()),
+            // CI is root; Claude Code refuses some modes to root without it.
+            ("IS_SANDBOX", "1".to_owned()),
+        ];
+        pairs.map(|(name, value)| (name.to_owned(), value)).to_vec()
+    }
+
+    /// A command with exactly [`Self::env`] as its environment.
+    pub fn command(&self, program: impl AsRef<OsStr>, cwd: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().envs(self.env()).current_dir(cwd);
+        command
+    }
+
+    /// Runs a program of this home to its end, whatever its exit code.
+    ///
+    /// # Errors
+    /// [`DriveError::Spawn`], [`DriveError::Deadline`] (120 s).
+    pub fn run(
+        &self,
+        program: impl AsRef<OsStr>,
+        arguments: &[&str],
+        cwd: &Path,
+        input: &str,
+    ) -> Result<Finished, DriveError> {
+        child::run(
+            self.command(program, cwd).args(arguments),
+            input,
+            RUN_DEADLINE,
+        )
+    }
+
+    /// Keeps the folder for a person to look at; its path stays valid after the test.
+    pub fn keep(mut self) -> PathBuf {
+        self.folder.disable_cleanup(true);
+        self.path.clone()
+    }
+}
+
+/// `providers/codex.md`, head: the minimal configuration. No retries, since the model is local
+/// and a failing call is meant to fail; no plug-ins, since Codex would fetch them.
+fn codex_config(base: &str) -> String {
+    format!(
+        "model = \"mock-model\"\n\
+         model_provider = \"mock\"\n\
+         check_for_update_on_startup = false\n\
+         \n\
+         [analytics]\n\
+         enabled = false\n\
+         \n\
+         [features]\n\
+         plugins = false\n\
+         \n\
+         [model_providers.mock]\n\
+         name = \"mock\"\n\
+         base_url = \"{base}\"\n\
+         wire_api = \"responses\"\n\
+         request_max_retries = 0\n\
+         stream_max_retries = 0\n"
+    )
+}
+
+/// `providers/claude-code.md` section B: what a user's first start would have asked.
+fn claude_presets() -> Value {
+    json!({
+        "hasCompletedOnboarding": true,
+        "theme": "dark",
+        "numStartups": 3,
+        "fullscreenUpsellSeenCount": 9,
+        "customApiKeyResponses": { "approved": [&API_KEY[API_KEY.len() - 20..]], "rejected": [] },
+        "projects": {},
+    })
+}

@@ -1,0 +1,225 @@
+//! A live Claude Code session in a terminal of a private tmux server.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::child;
+use crate::error::DriveError;
+use crate::home::{ClientHome, RUN_DEADLINE};
+use crate::wait::poll;
+
+const TMUX_DEADLINE: Duration = Duration::from_secs(20);
+/// A hung-up terminal lets the client tidy up; after this time it is killed.
+const GOODBYE: Duration = Duration::from_secs(10);
+const FIRST_PROMPT: &str = "hello from the terminal";
+
+/// An open session; the terminal and the client in it end when this is dropped.
+#[derive(Debug)]
+pub struct ClaudeTui {
+    tmux: Tmux,
+    pid: Pid,
+    record: PathBuf,
+    session: String,
+}
+
+impl ClaudeTui {
+    pub(crate) fn open(
+        home: &ClientHome,
+        tmux: &Path,
+        name: &str,
+        cwd: &Path,
+        arguments: &[&str],
+    ) -> Result<Self, DriveError> {
+        let tmux = Tmux::new(home, tmux, cwd)?;
+        let claude = home.clients().claude();
+        // The prompt first: several options take every argument that follows.
+        let mut words = vec![
+            claude.to_string_lossy().into_owned(),
+            FIRST_PROMPT.to_owned(),
+        ];
+        words.extend(["--name", name, "--permission-mode", "default"].map(str::to_owned));
+        words.extend(arguments.iter().map(|word| (*word).to_owned()));
+        let pid = tmux.start(&words)?;
+        let record = home
+            .path()
+            .join(format!(".claude/sessions/{}.json", pid.as_raw_nonzero()));
+        let mut open = Self {
+            tmux,
+            pid,
+            record,
+            session: String::new(),
+        };
+        let ready = poll(RUN_DEADLINE, || {
+            let record = open.record();
+            let session = record["sessionId"].as_str()?.to_owned();
+            let idle = record["status"] == "idle";
+            let records = home.claude_records(&session);
+            let turn_over = records
+                .iter()
+                .any(|record| record["subtype"] == "turn_duration");
+            (idle && turn_over).then_some(session)
+        });
+        match ready {
+            Some(session) => {
+                open.session = session;
+                Ok(open)
+            }
+            None => Err(DriveError::Deadline {
+                what: format!("the first turn of the open session {name}"),
+                within: RUN_DEADLINE,
+                output: open.screen(),
+            }),
+        }
+    }
+
+    /// The session's id when it was opened; `/clear` changes what [`Self::record`] says.
+    pub fn session_id(&self) -> &str {
+        &self.session
+    }
+
+    /// The client's process id.
+    pub fn pid(&self) -> u32 {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// The file `sessions/<pid>.json` by which Claude Code says that it runs.
+    pub fn record_file(&self) -> &Path {
+        &self.record
+    }
+
+    /// What that file says now; `null` where it is gone.
+    pub fn record(&self) -> Value {
+        let text = fs::read_to_string(&self.record).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// What the terminal shows.
+    pub fn screen(&self) -> String {
+        self.tmux
+            .call(&["capture-pane", "-p", "-t", "main"])
+            .unwrap_or_default()
+    }
+
+    /// Types a line and presses Enter, once the line stands on the screen.
+    ///
+    /// # Errors
+    /// [`DriveError::Deadline`] with the screen's text.
+    pub fn type_line(&self, line: &str) -> Result<(), DriveError> {
+        self.tmux.call(&["send-keys", "-t", "main", "-l", line])?;
+        let shown: String = line.chars().take(40).collect();
+        if poll(TMUX_DEADLINE, || {
+            self.screen().contains(&shown).then_some(())
+        })
+        .is_none()
+        {
+            let what = format!("the typed line {line:?} on the screen");
+            return Err(DriveError::Deadline {
+                what,
+                within: TMUX_DEADLINE,
+                output: self.screen(),
+            });
+        }
+        self.tmux
+            .call(&["send-keys", "-t", "main", "Enter"])
+            .map(drop)
+    }
+
+    /// Kills the client without a chance to tidy up, as a crash does: its record and its socket
+    /// stay until this is dropped, the record even longer.
+    pub fn crash(&self) {
+        let _ = kill_process(self.pid, Signal::KILL);
+        poll(GOODBYE, || child::has_died(self.pid).then_some(()));
+    }
+}
+
+impl Drop for ClaudeTui {
+    fn drop(&mut self) {
+        let socket = self.record()["messagingSocketPath"]
+            .as_str()
+            .map(PathBuf::from);
+        // What closing the terminal does, but with the server still there to reap the client.
+        if !child::has_died(self.pid) {
+            let _ = kill_process(self.pid, Signal::HUP);
+        }
+        if poll(GOODBYE, || child::has_died(self.pid).then_some(())).is_none() {
+            let _ = kill_process(self.pid, Signal::KILL);
+        }
+        // Outside the home, so nothing else removes what a killed client left.
+        let _ = socket.map(fs::remove_file);
+    }
+}
+
+/// A tmux server of its own, so that neither the user's server nor other tests are touched.
+#[derive(Debug)]
+struct Tmux {
+    program: PathBuf,
+    label: String,
+    env: Vec<(String, String)>,
+    cwd: PathBuf,
+    config: PathBuf,
+}
+
+impl Tmux {
+    fn new(home: &ClientHome, program: &Path, cwd: &Path) -> Result<Self, DriveError> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let label = format!(
+            "axiowl-{}-{}",
+            std::process::id(),
+            COUNT.fetch_add(1, Ordering::Relaxed)
+        );
+        // A client that ends at once leaves its last words on the screen.
+        let config = home.write(".tmux-test.conf", "set -g remain-on-exit on\n")?;
+        let mut env = home.env();
+        // The server's socket goes with the home.
+        env.push(("TMUX_TMPDIR".to_owned(), home.path().display().to_string()));
+        Ok(Self {
+            program: program.to_owned(),
+            label,
+            env,
+            cwd: cwd.to_owned(),
+            config,
+        })
+    }
+
+    /// Starts a program, not through a shell, and gives its process id.
+    fn start(&self, words: &[String]) -> Result<Pid, DriveError> {
+        let mut arguments = vec!["new-session", "-d", "-s", "main", "-x", "160", "-y", "50"];
+        arguments.extend(["-P", "-F", "#{pane_pid}"]);
+        arguments.extend(words.iter().map(String::as_str));
+        let printed = self.call(&arguments)?;
+        let pid = printed.trim().parse().ok().and_then(Pid::from_raw);
+        pid.ok_or_else(|| DriveError::Answer {
+            program: "tmux".to_owned(),
+            lacking: "no process id".to_owned(),
+            output: printed,
+        })
+    }
+
+    fn call(&self, arguments: &[&str]) -> Result<String, DriveError> {
+        let mut command = Command::new(&self.program);
+        command
+            .env_clear()
+            .envs(self.env.clone())
+            .current_dir(&self.cwd);
+        command
+            .args(["-L", &self.label, "-f"])
+            .arg(&self.config)
+            .args(arguments);
+        Ok(child::run(&mut command, "", TMUX_DEADLINE)?
+            .success()?
+            .stdout)
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        // Refused where the server is gone already.
+        let _ = self.call(&["kill-server"]);
+    }
+}
