@@ -41,6 +41,9 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
         ..Options::default()
     };
     let report = discover(rule, &setup.world, &discovery);
+    // A report that is empty because nothing was understood says nothing about absence.
+    let empty_without_reason =
+        report.agents.is_empty() && matches!(report.verdict, Verdict::Drift | Verdict::Blind);
     let merge_options = MergeOptions {
         provider: report.provider.clone(),
         node: node.clone(),
@@ -52,8 +55,7 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
         },
         targeted: report.targeted,
         prune: rule.rule.prune == Prune::Unproven,
-        // A report that is empty because nothing was understood says nothing about absence.
-        complete: report.complete && report.verdict != Verdict::Blind,
+        complete: report.complete && !empty_without_reason,
     };
     let merged = if options.dry_run {
         setup.registry.load()?.merge(&report.agents, &merge_options)

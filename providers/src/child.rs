@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// A pipe that a grandchild keeps open after the program's end is given up after this time.
 const DRAIN: Duration = Duration::from_secs(2);
 /// How long a program may take to end after it was asked to.
-const TERM_PATIENCE: Duration = Duration::from_secs(3);
+const TERM_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the system may take to end a killed program.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 /// Where nothing tells that a program ended, it is looked at this often.

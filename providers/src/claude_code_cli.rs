@@ -37,7 +37,7 @@ const QUESTION: Duration = Duration::from_secs(30);
 /// How long the program may take to end after its last word.
 const GOODBYE: Duration = Duration::from_secs(10);
 /// How long the transcript may lag behind the program's words (C.1: about 0.1 s, 0.8 s seen).
-const LAG: Duration = Duration::from_secs(3);
+const LAG: Duration = Duration::from_secs(2);
 /// Resuming costs nine to fourteen times a transcript's size in memory (C.1).
 const LARGE: u64 = 200 * 1024 * 1024;
 const ROUTE: &str = "resume (claude -p --resume)";
@@ -309,7 +309,7 @@ fn resume(
         GOODBYE
     });
     if !done {
-        let lag = if heard.echoed || heard.result.is_some() {
+        let lag = if heard.must_show() {
             LAG
         } else {
             Duration::ZERO

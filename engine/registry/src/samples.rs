@@ -1,6 +1,6 @@
 //! What the tests of this crate are written with: a proven row, a report, a time.
 
-use crate::{MergeOptions, Registry};
+use crate::{MergeOptions, MergeReport, Registry};
 use axiowl_model::{AgentRecord, DiscoveredAgent, Kind, SessionKey, Status, Timestamp};
 
 pub(crate) const UUID_A: &str = "01a22cbd-4a74-7c92-bbd7-ad9fc007bfa2";
@@ -91,4 +91,36 @@ pub(crate) fn registry(rows: Vec<AgentRecord>) -> (tempfile::TempDir, Registry) 
             .unwrap();
     }
     (dir, registry)
+}
+
+/// What the table holds now.
+pub(crate) fn rows(registry: &Registry) -> Vec<AgentRecord> {
+    registry.load().unwrap().into_agents()
+}
+
+/// The row of a session.
+pub(crate) fn row(registry: &Registry, session: &str) -> AgentRecord {
+    rows(registry)
+        .into_iter()
+        .find(|row| row.key.session == session)
+        .unwrap()
+}
+
+/// Enrolled, updated, evidence, skipped.
+pub(crate) fn counts(report: &MergeReport) -> [usize; 4] {
+    [
+        report.enrolled,
+        report.updated,
+        report.evidence,
+        report.skipped,
+    ]
+}
+
+/// The codes of its issues.
+pub(crate) fn codes(report: &MergeReport) -> Vec<&str> {
+    report
+        .issues
+        .iter()
+        .map(|issue| issue.code.as_str())
+        .collect()
 }

@@ -1,17 +1,50 @@
 //! The rows of the registry at one moment, in memory. Touches no file.
 
+use crate::RegistryError;
 use crate::merge::{self, MergeOptions, MergeReport};
 use crate::table::Table;
-use axiowl_model::{AgentRecord, DiscoveredAgent, Issue, SessionKey};
+use axiowl_model::{AgentRecord, DiscoveredAgent, Issue, SessionKey, codes};
+use std::path::Path;
 
 /// What [`crate::Registry::load`] read.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     pub(crate) table: Table,
     pub(crate) issues: Vec<Issue>,
 }
 
 impl Snapshot {
+    /// Reads the bytes of a registry file; `path` is what errors and issues call it.
+    ///
+    /// # Errors
+    /// When the bytes do not begin with a registry header. A damaged line is an issue.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self, RegistryError> {
+        match Table::parse(bytes) {
+            Ok(table) => Ok(Self::of(path, table)),
+            Err(problem) => Err(RegistryError::ForeignHeader {
+                path: path.to_owned(),
+                problem,
+            }),
+        }
+    }
+
+    pub(crate) fn of(path: &Path, table: Table) -> Self {
+        let path = path.display().to_string();
+        let issues = table.damaged.iter().map(|line| {
+            let message = format!("this line is no row: {}", line.problem);
+            Issue::new(codes::REGISTRY_LINE, message)
+                .at(path.clone())
+                .line(line.line)
+        });
+        let issues = issues.collect();
+        Self { table, issues }
+    }
+
+    /// The rows as a registry file holds them.
+    pub fn to_tsv(&self) -> String {
+        self.table.render()
+    }
+
     /// Every row, in the order of the file.
     pub fn agents(&self) -> &[AgentRecord] {
         &self.table.rows

@@ -7,7 +7,7 @@ use crate::lookup::first_match;
 use crate::private::{close_to_others, create_private_dir, private_file_options, sync_dir};
 use crate::table::{DamagedLine, Table};
 use crate::{RegistryError, Snapshot};
-use axiowl_model::{Issue, codes};
+use axiowl_model::Issue;
 use std::collections::HashSet;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ impl Registry {
     /// # Errors
     /// When the file cannot be read, or is no registry.
     pub fn load(&self) -> Result<Snapshot, RegistryError> {
-        Ok(self.snapshot(self.parse(self.read()?.as_deref())?))
+        Snapshot::parse(&self.file, &self.read()?.unwrap_or_default())
     }
 
     /// Reads only what lookups of these texts can need, which is much faster in a big table:
@@ -79,13 +79,14 @@ impl Registry {
                 memchr::memchr(b'\\', line).is_some()
                     || finders.iter().any(|finder| finder.find(line).is_some())
             };
-            let some = Table::parse_some(&bytes, wanted).map_err(|e| self.foreign(e))?;
-            let known = |text: &&str| first_match(&some.rows, text.trim(), None).is_some();
-            if texts.iter().all(known) {
-                return Ok(self.snapshot(some));
+            if let Ok(some) = Table::parse_some(&bytes, wanted) {
+                let known = |text: &&str| first_match(&some.rows, text.trim(), None).is_some();
+                if texts.iter().all(known) {
+                    return Ok(Snapshot::of(&self.file, some));
+                }
             }
         }
-        Ok(self.snapshot(self.parse(Some(&bytes))?))
+        Snapshot::parse(&self.file, &bytes)
     }
 
     /// Changes the table under the lock and replaces the file, unless nothing changed.
@@ -98,9 +99,9 @@ impl Registry {
         close_to_others(&self.folder).map_err(RegistryError::io("close", &self.folder))?;
         let _held = lock::acquire(&self.folder.join("agents.lock"), self.lock_wait)?;
         let before = self.read()?;
-        let mut table = self.parse(before.as_deref())?;
+        let read = Snapshot::parse(&self.file, before.as_deref().unwrap_or_default())?;
+        let Snapshot { mut table, issues } = read;
         let answer = change(&mut table)?;
-        let issues = self.issues_of(&table);
         table.sort();
         let after = table.render();
         let unchanged = match &before {
@@ -124,35 +125,6 @@ impl Registry {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(RegistryError::io("read", &self.file)(error)),
         }
-    }
-
-    fn parse(&self, bytes: Option<&[u8]>) -> Result<Table, RegistryError> {
-        Table::parse(bytes.unwrap_or_default()).map_err(|problem| self.foreign(problem))
-    }
-
-    fn foreign(&self, problem: String) -> RegistryError {
-        RegistryError::ForeignHeader {
-            path: self.file.clone(),
-            problem,
-        }
-    }
-
-    fn snapshot(&self, table: Table) -> Snapshot {
-        let issues = self.issues_of(&table);
-        Snapshot { table, issues }
-    }
-
-    fn issues_of(&self, table: &Table) -> Vec<Issue> {
-        let path = self.file.display().to_string();
-        let issue = |line: &DamagedLine| {
-            Issue::new(
-                codes::REGISTRY_LINE,
-                format!("this line is no row: {}", line.problem),
-            )
-            .at(path.clone())
-            .line(line.line)
-        };
-        table.damaged.iter().map(issue).collect()
     }
 
     fn replace(&self, bytes: &[u8]) -> Result<(), RegistryError> {

@@ -45,13 +45,13 @@ impl Hit {
 
     /// The fields `path`, `stem`, `folder`, `size` and `mtime`.
     pub(crate) fn fields(&self) -> Row {
-        self.fields_named(self.stem())
+        self.fields_named(self.stem(), 0)
     }
 
-    /// The same with another stem.
-    pub(crate) fn fields_named(&self, stem: String) -> Row {
+    /// The same with another stem, and room for `more` fields.
+    pub(crate) fn fields_named(&self, stem: String, more: usize) -> Row {
         let folder = lossy(self.real.parent().and_then(Path::file_name));
-        let mut row = Row::new();
+        let mut row = Row::with_capacity(5 + more);
         row.insert("path".into(), Value::String(self.recorded.clone()));
         row.insert("stem".into(), Value::String(stem));
         row.insert("folder".into(), Value::String(folder));

@@ -67,7 +67,9 @@ impl Files<'_> {
         {
             return None;
         }
-        let mut row = self.hit.fields_named(lossy(self.hit.real.file_name()));
+        let mut row = self
+            .hit
+            .fields_named(lossy(self.hit.real.file_name()), self.rule.fields.len());
         for (field, wanted) in &self.rule.fields {
             row.insert(field.clone(), self.value(wanted));
         }

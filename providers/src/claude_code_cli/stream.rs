@@ -83,6 +83,12 @@ impl Heard {
         }
     }
 
+    /// Whether the message has to stand in the transcript by now, or soon.
+    pub fn must_show(&self) -> bool {
+        let ran = |result: &TurnResult| !result.is_error || result.turns > 0;
+        self.echoed || self.result.as_ref().is_some_and(ran)
+    }
+
     /// Takes one line; evidence when it is the echo of our message.
     pub fn take(&mut self, line: &str) -> Option<Evidence> {
         let event: Value = serde_json::from_str(line).ok()?;

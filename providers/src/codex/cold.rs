@@ -21,7 +21,7 @@ const ANSWER: Duration = Duration::from_secs(60);
 /// How long the server may take to end after its input is closed.
 const GOODBYE: Duration = Duration::from_secs(10);
 /// How long the rollout may lag behind the server's words.
-const LAG: Duration = Duration::from_secs(3);
+const LAG: Duration = Duration::from_secs(2);
 /// Queued messages are looked for every ten seconds (C2); a thread that was idle for longer has
 /// none to begin with.
 const QUEUE_POLL: Duration = Duration::from_secs(12);

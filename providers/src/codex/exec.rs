@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// How long the program may take to end after its last word.
 const GOODBYE: Duration = Duration::from_secs(10);
 /// How long the rollout may lag behind the program's words.
-const LAG: Duration = Duration::from_secs(3);
+const LAG: Duration = Duration::from_secs(2);
 
 /// Delivers one message. `why` the better road is closed.
 pub(super) fn deliver(

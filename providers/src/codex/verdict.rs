@@ -109,6 +109,10 @@ fn blame(ended: &TurnEnded) -> String {
 }
 
 fn evidence_of(ended: &TurnEnded) -> Evidence {
-    let detail = format!("turn/completed turn={} status={}", ended.turn, ended.status);
+    let detail = match ended.turn.as_str() {
+        // `codex exec` names no turn.
+        "" => format!("turn.{}", ended.status),
+        turn => format!("turn/completed turn={turn} status={}", ended.status),
+    };
     Evidence::new("stream_event", axiowl_model::display_safe(&detail))
 }

@@ -239,15 +239,15 @@ fn a_second_result_speaks_of_another_job() {
 #[test]
 fn a_hanging_program_is_stopped_at_the_deadline() {
     let hang = "trap '' TERM; while :; do sleep 1; done";
-    let ran = scene(hang).deliver(Duration::from_secs(4));
+    let ran = scene(hang).deliver(Duration::from_secs(2));
     ran.is(&["starting"], "uncertain");
     ran.tells("time for the delivery");
     assert!(ran.took < Duration::from_secs(30), "{ran:?}");
-    let ran = scene(&format!("echo_back; record; {hang}")).deliver(Duration::from_secs(4));
+    let ran = scene(&format!("echo_back; record; {hang}")).deliver(Duration::from_secs(2));
     assert_eq!(ran.end(), "turn_failed");
     ran.tells("was stopped");
     // It hangs after everything was done.
-    let ran = scene(&format!("{GOOD}; {hang}")).deliver(Duration::from_secs(4));
+    let ran = scene(&format!("{GOOD}; {hang}")).deliver(Duration::from_secs(2));
     assert_eq!(
         (ran.end(), ran.steps.last()),
         ("ok", Some(&"turn_done")),

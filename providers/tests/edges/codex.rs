@@ -255,14 +255,14 @@ fn a_server_that_dies_leaves_what_it_proved() {
 #[test]
 fn a_server_that_hangs_or_floods_is_stopped() {
     let hang = "trap \"\" TERM; while :; do sleep 1; done";
-    let ran = scene(&format!("turn='taken; {hang}'")).deliver(Duration::from_secs(4));
+    let ran = scene(&format!("turn='taken; {hang}'")).deliver(Duration::from_secs(2));
     ran.is(&["starting", "submitted"], "uncertain");
     assert!(ran.took < Duration::from_secs(30), "{ran:?}");
-    let ran = scene(&format!("turn='taken; record; {hang}'")).deliver(Duration::from_secs(4));
+    let ran = scene(&format!("turn='taken; record; {hang}'")).deliver(Duration::from_secs(2));
     ran.is(&["starting", "submitted", "seen"], "turn_failed");
     ran.tells("was stopped");
     scene(&format!("resume='{hang}'"))
-        .deliver(Duration::from_secs(4))
+        .deliver(Duration::from_secs(2))
         .is(&[], "not_submitted");
     let mut flood = scene("turn='taken; yes'");
     flood.output_cap = 4 * 1024;

@@ -84,6 +84,6 @@ fn failures_deaths_and_hanging_are_told() {
     deliver("thread $SESSION; event turn.started; event turn.completed")
         .is(&["starting", "submitted"], "uncertain");
     let ran = scene("thread $SESSION; event turn.started; record; sleep 600")
-        .deliver(Duration::from_secs(4));
+        .deliver(Duration::from_secs(2));
     ran.is(&["starting", "submitted", "seen"], "turn_failed");
 }

@@ -56,7 +56,7 @@ fn a_turn_that_did_not() {
     deliver("record; taken; kill -9 $$").tells("middle of its turn");
     deliver("taken; end true; rm \"$T\"; touch \"$T\"").is(&["starting", "submitted"], "uncertain");
     deliver("echo 'no session' >&2; exit 1").is(&["starting"], "not_submitted");
-    let hung = scene("record; taken; sleep 600").deliver(Duration::from_secs(4));
+    let hung = scene("record; taken; sleep 600").deliver(Duration::from_secs(2));
     assert_eq!(hung.end(), "turn_failed");
 }
 

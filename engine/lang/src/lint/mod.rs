@@ -82,10 +82,12 @@ impl<'a> Lint<'a> {
     /// mapping no end, so that comes from the tree.)
     fn place(&self, span: Span) -> Place<'a> {
         let at = usize::from(span.file).min(self.files.len() - 1);
-        let range = match self.trees[at].collection_from(span.range().start) {
-            Some(whole) if span.range().len() <= 1 => whole,
-            _ => span.range(),
-        };
+        let mut range = span.range();
+        if range.len() <= 1
+            && let Some(whole) = self.trees[at].collection_from(range.start)
+        {
+            range = whole;
+        }
         (&self.files[at], first_line(&self.files[at].text, range))
     }
 

@@ -32,6 +32,7 @@ prop_compose! {
         status in prop_oneof![3 => Just(Status::Active), 1 => select(Status::ALL)],
         kind in prop_oneof![4 => Just(Kind::Main), 1 => select(Kind::ALL)],
         guarded in prop::collection::vec(select(&["x", "A", "B", "s1", "s2"][..]), 0..3),
+        given in prop::collection::vec(select(&["x", "B", "y"][..]), 0..2),
         seen in prop::option::of(0..5_i64), cwd in prop::option::of(select(&["/a", "/b"][..])),
     ) -> DiscoveredAgent {
         DiscoveredAgent {
@@ -41,6 +42,7 @@ prop_compose! {
             kind,
             sendable,
             has_enrollment_proof: proof,
+            aliases: given.into_iter().map(str::to_owned).collect(),
             guarded_aliases: guarded.into_iter().map(str::to_owned).collect(),
             last_seen_at: seen.map(at),
             last_error: fails.then(|| "broken".to_owned()),
@@ -90,7 +92,7 @@ fn sorted(mut rows: Vec<AgentRecord>) -> Vec<AgentRecord> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn merging_the_same_report_twice_is_merging_it_once(

@@ -221,8 +221,10 @@ impl crate::Registry {
 }
 
 #[cfg(test)]
-#[path = "law_tests.rs"]
 mod law_tests;
 #[cfg(test)]
-#[path = "tests.rs"]
-mod tests;
+mod name_tests;
+#[cfg(test)]
+mod proof_tests;
+#[cfg(test)]
+mod scope_tests;

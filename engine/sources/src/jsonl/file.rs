@@ -6,6 +6,7 @@
 use super::chunks::Chunks;
 use super::input::{inflated, is_compressed};
 use super::plan::{Fit, Plan, Planned, Taken};
+use super::probes::Set;
 use super::search::{Damage, Search, without_mark};
 use super::window::{Scratch, Segment, Window, load};
 use crate::Row;
@@ -22,6 +23,9 @@ use std::ops::Range;
 pub(super) const MIDDLE: u64 = 8 << 20;
 /// Inflated bytes of a compressed file that a deep scan goes through.
 const DEEP_INFLATED: u64 = 4 << 30;
+
+/// Bytes at either end that are searched before the rest.
+const EDGE: usize = 8 << 10;
 
 /// What one take found, and whether nothing in the middle can change it.
 #[derive(Default)]
@@ -100,19 +104,39 @@ fn in_window(plan: &Plan<'_>, row: &Row, window: &Window<'_>, damage: &mut Damag
         .iter()
         .map(|segment| Search::new(plan, row, *segment))
         .collect();
-    for (take, found) in plan
-        .takes
-        .iter()
-        .zip(&mut found)
-        .filter(|(take, _)| !take.prefix)
-    {
+    // What was written first or last is mostly found at once; what is not is mostly
+    // nowhere, and looked for in one pass.
+    look(plan, &mut searches, 1, EDGE, &mut found);
+    let open = open_probes(plan.takes.iter().zip(&found));
+    searches.iter_mut().for_each(|search| search.prepare(open));
+    let all = searches.len();
+    look(plan, &mut searches, all, usize::MAX, &mut found);
+    for search in searches {
+        damage.add(search.into_damage());
+    }
+    found
+}
+
+/// Looks for what is not found yet: for first records from the start, for last ones from
+/// the end, through so many segments, in each `within` so many bytes.
+fn look(
+    plan: &Plan<'_>,
+    searches: &mut [Search<'_, '_>],
+    segments: usize,
+    within: usize,
+    found: &mut [Found],
+) {
+    for (take, found) in plan.takes.iter().zip(found) {
+        if take.prefix || found.taken.is_some() {
+            continue;
+        }
         let hit = match take.keep {
-            Keep::First => searches.iter_mut().find_map(|search| {
-                let taken = search.first(take)?;
+            Keep::First => searches.iter_mut().take(segments).find_map(|search| {
+                let taken = search.first(take, within)?;
                 Some((taken, search.segment().offset == 0))
             }),
-            Keep::Last => searches.iter_mut().rev().find_map(|search| {
-                let taken = search.last(take)?;
+            Keep::Last => searches.iter_mut().rev().take(segments).find_map(|search| {
+                let taken = search.last(take, within)?;
                 Some((taken, search.segment().ends_file))
             }),
         };
@@ -123,10 +147,17 @@ fn in_window(plan: &Plan<'_>, row: &Row, window: &Window<'_>, damage: &mut Damag
             };
         }
     }
-    for search in searches {
-        damage.add(search.into_damage());
+}
+
+/// The probes of takes that found nothing.
+fn open_probes<'a>(takes: impl Iterator<Item = (&'a Planned<'a>, &'a Found)>) -> Set {
+    let mut set = Set::default();
+    for (take, found) in takes {
+        if let Some(probe) = take.probe.filter(|_| found.taken.is_none() && !take.prefix) {
+            set.add(probe);
+        }
     }
-    found
+    set
 }
 
 /// A take of the first line, which the window may have cut.
@@ -138,10 +169,8 @@ fn in_first_line(
     damage: &mut Damage,
 ) -> Found {
     let text = without_mark(line, 0);
-    let probed = take
-        .probe
-        .as_ref()
-        .is_none_or(|probe| probe.find(text).is_some());
+    let probe = take.probe.map(|probe| plan.probes.one(probe));
+    let probed = probe.is_none_or(|probe| probe.find(text).is_some());
     if !probed || text.iter().all(u8::is_ascii_whitespace) {
         return Found {
             taken: None,
@@ -213,10 +242,15 @@ fn in_middle(
             ends_file: last,
         };
         let mut search = Search::new(plan, row, segment);
+        let mut set = Set::default();
+        open.iter()
+            .filter_map(|(take, _)| take.probe)
+            .for_each(|probe| set.add(probe));
+        search.prepare(set);
         open.retain_mut(|(take, found)| {
             let taken = match take.keep {
-                Keep::First => search.first(take),
-                Keep::Last => search.last(take),
+                Keep::First => search.first(take, usize::MAX),
+                Keep::Last => search.last(take, usize::MAX),
             };
             let done = taken.is_some() && take.keep == Keep::First;
             if taken.is_some() {

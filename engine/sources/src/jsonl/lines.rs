@@ -109,11 +109,8 @@ impl Rows<'_, '_> {
             let mut expected = false;
             let mut understood = false;
             for take in self.plan.takes.iter() {
-                if take
-                    .probe
-                    .as_ref()
-                    .is_some_and(|probe| probe.find(text).is_none())
-                {
+                let probe = take.probe.map(|probe| self.plan.probes.one(probe));
+                if probe.is_some_and(|probe| probe.find(text).is_none()) {
                     continue;
                 }
                 match search.fit(take, line.clone()) {

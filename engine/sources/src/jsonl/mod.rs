@@ -8,6 +8,7 @@ mod file;
 mod input;
 mod lines;
 mod plan;
+mod probes;
 mod search;
 mod targets;
 mod transcript;
@@ -33,21 +34,29 @@ pub(crate) fn read(name: &str, rule: &Jsonl, context: &Context<'_>) -> Outcome {
     let mut report = Report::default();
     let found = targets::find(rule, context, &mut report);
     let known = targets::known(rule, context);
-    let read_one = |scratch: &mut Scratch, target: &Target| {
+    let deep = context.options.deep;
+    let read_one = |scratch: &mut Scratch, target: Target| {
         let mut report = Report::default();
-        let deep = context.options.deep;
+        let Target { hit, fields, owner } = target;
         let job = Job {
             rule,
             plan: &plan,
-            hit: &target.hit,
+            hit: &hit,
             deep,
         };
-        let rows = read_target(job, target, scratch, &mut report);
-        (rows, report)
+        let rows = read_target(job, fields, scratch, &mut report).map(|mut rows| {
+            let owner =
+                owner.and_then(|(source, number)| context.tables.get(&source)?.rows.get(number));
+            if let Some(owner) = owner {
+                rows.iter_mut().for_each(|row| inherit(row, owner));
+            }
+            rows
+        });
+        (hit.recorded, rows, report)
     };
-    let read: Vec<(Option<Vec<Row>>, Report)> = found
+    let read: Vec<(String, Option<Vec<Row>>, Report)> = found
         .targets
-        .par_iter()
+        .into_par_iter()
         .map_init(Scratch::default, read_one)
         .collect();
 
@@ -56,10 +65,10 @@ pub(crate) fn read(name: &str, rule: &Jsonl, context: &Context<'_>) -> Outcome {
         root_exists: found.root_exists,
         ..Table::default()
     };
-    for (target, (rows, one)) in found.targets.iter().zip(read) {
+    for (path, rows, one) in read {
         report.add(one);
         let Some(rows) = rows else { continue };
-        table.note_read(&target.hit.recorded);
+        table.note_read(&path);
         table
             .rows
             .extend(rows.into_iter().filter(|row| !known.holds(row)));
@@ -73,25 +82,25 @@ pub(crate) fn read(name: &str, rule: &Jsonl, context: &Context<'_>) -> Outcome {
 /// The rows of one file; `None` when it could not be read.
 fn read_target(
     job: Job<'_>,
-    target: &Target,
+    mut fields: Row,
     scratch: &mut Scratch,
     report: &mut Report,
 ) -> Option<Vec<Row>> {
-    let mut row = target.fields.clone();
     let rows = match job.rule.per {
-        Per::File => file::read_row(job, &mut row, scratch, report).map(|()| vec![row]),
-        Per::Line => lines::read_rows(job, &row, scratch, report),
+        Per::File => file::read_row(job, &mut fields, scratch, report).map(|()| vec![fields]),
+        Per::Line => lines::read_rows(job, &fields, scratch, report),
     };
-    let hit = job.hit;
-    let mut rows = rows
-        .map_err(|error| report.unreadable(&hit.recorded, &error))
-        .ok()?;
-    for row in &mut rows {
-        for (field, value) in &target.inherited {
-            row.entry(field.as_str()).or_insert_with(|| value.clone());
+    rows.map_err(|error| report.unreadable(&job.hit.recorded, &error))
+        .ok()
+}
+
+/// Gives a row the plain fields of the row that named its file, for those it has not itself.
+fn inherit(row: &mut Row, owner: &Row) {
+    for (field, value) in owner {
+        if !value.is_array() && !value.is_object() && !row.contains_key(field) {
+            row.insert(field.clone(), value.clone());
         }
     }
-    Some(rows)
 }
 
 /// Of rows with equal values of a field, the last one stays, where it stands. Rows without

@@ -3,6 +3,7 @@
 //! A record is walked once for all takes together. It must not know where in a file a
 //! record stands.
 
+use super::probes::Probes;
 use crate::jsonscan::{Scan, Wanted};
 use crate::pointer;
 use crate::record::{self, Fields};
@@ -11,7 +12,6 @@ use axiowl_lang::at::At;
 use axiowl_lang::cond::Cond;
 use axiowl_lang::scalar::{Pattern, Pointer};
 use axiowl_lang::source::{Jsonl, Keep, Take};
-use memchr::memmem::Finder;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -21,14 +21,16 @@ pub(super) struct Plan<'r> {
     pub takes: Vec<Planned<'r>>,
     /// Whether any field may give a strong name.
     pub any_strong: bool,
+    /// Their probes.
+    pub probes: Probes<'r>,
     wanted: Wanted,
     fields: Vec<&'r str>,
 }
 
 /// One take.
 pub(super) struct Planned<'r> {
-    /// Bytes a fitting line has.
-    pub probe: Option<Finder<'r>>,
+    /// The number of the bytes a fitting line has.
+    pub probe: Option<usize>,
     /// Whether the first or the last fitting record counts.
     pub keep: Keep,
     /// It reads the first line, cut or not, and no other.
@@ -76,15 +78,16 @@ impl<'r> Plan<'r> {
         let own = rule.take.iter().flat_map(|take| take.fields.values());
         let own = own.flat_map(|pointers| pointers.iter().map(|p| &p.value));
         let wanted = Wanted::new(own.chain(&filters));
-        let takes = rule
-            .take
-            .iter()
-            .map(|take| Planned::new(take, &fields, &strong))
+        let (probes, numbers) = Probes::new(rule.take.iter().map(|take| take.probe.as_deref()));
+        let takes = rule.take.iter().zip(numbers);
+        let takes = takes
+            .map(|(take, probe)| Planned::new(take, probe, &fields, &strong))
             .collect();
         let any_strong = fields.iter().any(|field| strong(field));
         Self {
             takes,
             any_strong,
+            probes,
             wanted,
             fields,
         }
@@ -156,18 +159,19 @@ impl<'r> Plan<'r> {
 }
 
 impl<'r> Planned<'r> {
-    fn new(take: &'r Take, all: &[&str], strong: &dyn Fn(&str) -> bool) -> Self {
+    fn new(
+        take: &'r Take,
+        probe: Option<usize>,
+        all: &[&str],
+        strong: &dyn Fn(&str) -> bool,
+    ) -> Self {
         let number = |field: &str| all.binary_search(&field).ok();
         let fields = take
             .fields
             .iter()
             .filter_map(|(field, pointers)| Some((number(field)?, &pointers[..], strong(field))));
         Self {
-            probe: take
-                .probe
-                .as_ref()
-                .filter(|p| !p.is_empty())
-                .map(|p| Finder::new(p.as_bytes())),
+            probe,
             keep: take.keep,
             prefix: take.prefix,
             filter: take.filter.as_ref(),

@@ -5,13 +5,15 @@
 
 use super::chunks::{MAX_LINE, line_around};
 use super::plan::{Fit, Plan, Planned, Taken};
+use super::probes::{Hits, Set};
 use super::window::Segment;
 use crate::Row;
 use crate::jsonscan::{End, Scan};
 use crate::report::Report;
 use axiowl_model::{Issue, codes};
 use memchr::memchr_iter;
-use std::collections::HashMap;
+use memchr::memmem::Finder;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Backward steps start this small: what is written last is mostly found at once.
@@ -22,7 +24,8 @@ pub(super) struct Search<'a, 'd> {
     plan: &'a Plan<'a>,
     file: &'a Row,
     segment: Segment<'d>,
-    walked: HashMap<usize, Option<Scan<'d>>>,
+    walked: BTreeMap<usize, Option<Scan<'d>>>,
+    hits: Hits,
     damage: Damage,
 }
 
@@ -32,7 +35,8 @@ impl<'a, 'd> Search<'a, 'd> {
             plan,
             file,
             segment,
-            walked: HashMap::new(),
+            walked: BTreeMap::new(),
+            hits: Hits::new(),
             damage: Damage::default(),
         }
     }
@@ -52,13 +56,23 @@ impl<'a, 'd> Search<'a, 'd> {
         self.damage
     }
 
-    /// The first record that fits.
-    pub(super) fn first(&mut self, take: &Planned<'_>) -> Option<Taken> {
+    /// Finds the probes of a set in one pass; later searches use what it found.
+    pub(super) fn prepare(&mut self, set: Set) {
+        self.hits = self.plan.probes.pass(set, self.segment.data);
+    }
+
+    /// The first record that fits, of those that start in the first `within` bytes.
+    pub(super) fn first(&mut self, take: &Planned<'_>, within: usize) -> Option<Taken> {
         let data = self.segment.data;
+        if let Some(hits) = self.prepared(take) {
+            let taken = self.of_hits(take, hits.iter().copied());
+            return self.put_back(take, hits, taken);
+        }
+        let end = within.min(data.len());
         let mut at = 0;
-        while at < data.len() {
-            let hit = match &take.probe {
-                Some(probe) => at + probe.find(&data[at..])?,
+        while at < end {
+            let hit = match take.probe.map(|probe| self.plan.probes.one(probe)) {
+                Some(probe) => at + probe.find(&data[at..reach(end, probe, data)])?,
                 None => at,
             };
             let line = line_around(data, hit);
@@ -70,35 +84,64 @@ impl<'a, 'd> Search<'a, 'd> {
         None
     }
 
-    /// The last record that fits.
-    pub(super) fn last(&mut self, take: &Planned<'_>) -> Option<Taken> {
-        let Some(probe) = &take.probe else {
-            let lines: Vec<_> = lines(self.segment.data).collect();
+    /// The last record that fits, of those that the last `within` bytes touch.
+    pub(super) fn last(&mut self, take: &Planned<'_>, within: usize) -> Option<Taken> {
+        let data = self.segment.data;
+        if let Some(hits) = self.prepared(take) {
+            let taken = self.of_hits(take, hits.iter().rev().copied());
+            return self.put_back(take, hits, taken);
+        }
+        let stop = data.len().saturating_sub(within);
+        let Some(probe) = take.probe.map(|probe| self.plan.probes.one(probe)) else {
+            let lines: Vec<_> = lines(data).filter(|line| line.end > stop).collect();
             return lines
                 .into_iter()
                 .rev()
                 .find_map(|line| self.fitting(take, line));
         };
-        let data = self.segment.data;
         let (mut end, mut step) = (data.len(), FIRST_STEP);
-        let mut hits = Vec::new();
-        let mut seen = usize::MAX;
-        while end > 0 {
-            let start = end.saturating_sub(step);
+        while end > stop {
+            let start = end.saturating_sub(step).max(stop);
             // Hits that start before `end` and reach over it were not seen yet.
-            let reach = (end + probe.needle().len() - 1).min(data.len());
-            hits.clear();
-            hits.extend(probe.find_iter(&data[start..reach]));
-            for hit in hits.iter().rev() {
-                let line = line_around(data, start + hit);
-                if line.start != seen {
-                    seen = line.start;
-                    if let Some(taken) = self.fitting(take, line) {
-                        return Some(taken);
-                    }
-                }
+            let found = probe.find_iter(&data[start..reach(end, probe, data)]);
+            let hits: Vec<usize> = found.map(|hit| start + hit).collect();
+            let taken = self.of_hits(take, hits.into_iter().rev());
+            if taken.is_some() {
+                return taken;
             }
             (end, step) = (start, step * 2);
+        }
+        None
+    }
+
+    /// What one pass found of a take's probe, for the time of a search.
+    fn prepared(&mut self, take: &Planned<'_>) -> Option<Vec<usize>> {
+        self.hits.get_mut(take.probe?)?.take()
+    }
+
+    fn put_back(
+        &mut self,
+        take: &Planned<'_>,
+        hits: Vec<usize>,
+        taken: Option<Taken>,
+    ) -> Option<Taken> {
+        // Another take may have the same probe.
+        if let Some(place) = take.probe.and_then(|probe| self.hits.get_mut(probe)) {
+            *place = Some(hits);
+        }
+        taken
+    }
+
+    fn of_hits(&mut self, take: &Planned<'_>, hits: impl Iterator<Item = usize>) -> Option<Taken> {
+        let mut seen = usize::MAX;
+        for hit in hits {
+            let line = line_around(self.segment.data, hit);
+            if line.start != seen {
+                seen = line.start;
+                if let Some(taken) = self.fitting(take, line) {
+                    return Some(taken);
+                }
+            }
         }
         None
     }
@@ -148,6 +191,11 @@ impl<'a, 'd> Search<'a, 'd> {
         self.damage.line(offset, in_head.then(number), what);
         None
     }
+}
+
+/// The end of the bytes to search for hits that start before `end`.
+fn reach(end: usize, probe: &Finder<'_>, data: &[u8]) -> usize {
+    (end + probe.needle().len() - 1).min(data.len())
 }
 
 /// Every line of a segment, without its end.

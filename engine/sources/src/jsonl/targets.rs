@@ -23,8 +23,8 @@ pub(super) struct Target {
     pub hit: Hit,
     /// The file fields and the named groups of the file's name.
     pub fields: Row,
-    /// Fields of the row that named the file, for those the file does not give itself.
-    pub inherited: Vec<(String, Value)>,
+    /// The source and number of the row that named the file.
+    pub owner: Option<(String, usize)>,
 }
 
 /// The files of a source.
@@ -43,26 +43,33 @@ pub(super) fn find(rule: &Jsonl, context: &Context<'_>, report: &mut Report) -> 
         .iter()
         .cloned()
         .partition(|template| owner(template).is_some());
-    let mut targets = below_roots(rule, &plain, &mut finder, report);
-    let mut matched = targets.len();
     let known = known(rule, context);
-    targets.retain_mut(|target| fits(rule, target, context) && !known.holds(&target.fields));
-    let mut root_exists = finder.root_exists(&plain);
+    let hits = below_roots(rule, &plain, &mut finder, report);
+    let mut found = Found {
+        targets: Vec::new(),
+        matched: hits.len(),
+        root_exists: finder.root_exists(&plain),
+    };
+    for (hit, suffix) in hits {
+        let target = target(rule, hit, suffix).filter(|target| fits(rule, target, context));
+        found
+            .targets
+            .extend(target.filter(|target| !known.holds(&target.fields)));
+    }
     for template in &named {
-        root_exists |= context.roots.values().any(|root| root.place.is_some());
+        found.root_exists |= context.roots.values().any(|root| root.place.is_some());
         let of_rows = named_by_rows(rule, template, context, &mut finder, report);
-        matched += of_rows.len();
-        let kept = of_rows.into_iter().filter_map(|mut target| {
-            (groups(rule, &mut target) && !known.holds(&target.fields)).then_some(target)
-        });
-        targets.extend(kept);
+        found.matched += of_rows.len();
+        for (number, hit, suffix) in of_rows {
+            let target = target(rule, hit, suffix).filter(|target| !known.holds(&target.fields));
+            found.targets.extend(target.map(|mut target| {
+                target.owner = owner(template).map(|source| (source.to_owned(), number));
+                target
+            }));
+        }
     }
-    limit(&mut targets, rule.max_files, report);
-    Found {
-        targets,
-        matched,
-        root_exists,
-    }
+    limit(&mut found.targets, rule.max_files, report);
+    found
 }
 
 /// The source whose rows name the files of a path.
@@ -72,113 +79,105 @@ fn owner(template: &Template) -> Option<&str> {
         .find_map(|field| field.split_once('.').map(|(source, _)| source))
 }
 
-fn below_roots(
-    rule: &Jsonl,
+/// Hits of the patterns, and the suffix each was found by.
+fn below_roots<'r>(
+    rule: &'r Jsonl,
     patterns: &[At<Template>],
     finder: &mut Finder<'_>,
     report: &mut Report,
-) -> Vec<Target> {
-    let hits = finder.find(patterns, "", report);
-    let mut targets: Vec<Target> = hits.into_iter().map(|hit| target(hit, "")).collect();
+) -> Vec<(Hit, &'r str)> {
+    let plain = finder.find(patterns, "", report);
+    let mut hits: Vec<(Hit, &str)> = plain.into_iter().map(|hit| (hit, "")).collect();
     for suffix in &rule.also {
-        let there: HashSet<&str> = targets.iter().map(|t| t.hit.recorded.as_str()).collect();
-        let more: Vec<Target> = finder
+        let there: HashSet<&str> = hits.iter().map(|(hit, _)| hit.recorded.as_str()).collect();
+        let new = |hit: &Hit| {
+            let base = hit.recorded.strip_suffix(suffix.as_str());
+            base.is_some_and(|base| !there.contains(base) && !there.contains(hit.recorded.as_str()))
+        };
+        let more = finder
             .find(patterns, suffix, report)
             .into_iter()
-            .filter(|hit| {
-                let base = hit.recorded.strip_suffix(suffix.as_str());
-                base.is_some_and(|base| !there.contains(base))
-                    && !there.contains(hit.recorded.as_str())
-            })
-            .map(|hit| target(hit, suffix))
-            .collect();
-        targets.extend(more);
+            .filter(new);
+        let more: Vec<_> = more.map(|hit| (hit, suffix.as_str())).collect();
+        hits.extend(more);
     }
-    targets.sort_by(|a, b| a.hit.recorded.cmp(&b.hit.recorded));
-    targets
+    hits.sort_by(|(a, _), (b, _)| a.recorded.cmp(&b.recorded));
+    hits
 }
 
-fn named_by_rows(
-    rule: &Jsonl,
+/// For each row of the source that the path names: its number, its file, and the suffix the
+/// file was found by.
+fn named_by_rows<'r>(
+    rule: &'r Jsonl,
     template: &Template,
     context: &Context<'_>,
     finder: &mut Finder<'_>,
     report: &mut Report,
-) -> Vec<Target> {
-    let Some(owner) = owner(template) else {
+) -> Vec<(usize, Hit, &'r str)> {
+    let Some((owner, table)) = owner(template).and_then(|o| Some((o, context.tables.get(o)?)))
+    else {
         return Vec::new();
     };
-    let rows = context
-        .tables
-        .get(owner)
-        .map(|table| table.rows.as_slice())
-        .unwrap_or_default();
-    let mut targets = Vec::new();
-    for row in rows {
+    let mut out = Vec::new();
+    for (number, row) in table.rows.iter().enumerate() {
         let holds = |cond| record::evaluate(cond, row, Some(context.world));
         if !rule.when.as_ref().is_none_or(holds) {
             continue;
         }
-        let field = |name: &str| match name.split_once('.') {
-            Some((source, field)) if source == owner => text(row.get(field)?),
-            _ => context
+        let root = |name: &str| {
+            context
                 .roots
                 .get(name)
-                .map(|root| Cow::Borrowed(root.recorded.as_str())),
+                .map(|root| Cow::Borrowed(&*root.recorded))
+        };
+        let field = |name: &str| match name.split_once('.') {
+            Some((source, field)) if source == owner => text(row.get(field)?),
+            _ => root(name),
         };
         let variable = |name: &str| context.world.env(name).map(Cow::Borrowed);
-        let Some(path) = template
-            .fill(field, variable)
-            .filter(|path| !path.trim().is_empty())
-        else {
+        let path = template.fill(field, variable);
+        let Some(path) = path.filter(|path| !path.trim().is_empty()) else {
             continue;
         };
-        let found = finder
-            .named(&path, report)
-            .map(|hit| target(hit, ""))
-            .or_else(|| {
-                rule.also.iter().find_map(|suffix| {
-                    let hit = finder.named(&format!("{path}{suffix}"), report)?;
-                    Some(target(hit, suffix))
-                })
-            });
-        if let Some(mut target) = found {
-            let plain = row
-                .iter()
-                .filter(|(_, value)| !value.is_array() && !value.is_object());
-            target.inherited = plain.map(|(k, v)| (k.clone(), v.clone())).collect();
-            targets.push(target);
-        }
+        let mut suffixes = std::iter::once("").chain(rule.also.iter().map(String::as_str));
+        out.extend(suffixes.find_map(|suffix| {
+            let hit = finder.named(&format!("{path}{suffix}"), report)?;
+            Some((number, hit, suffix))
+        }));
     }
-    targets
+    out
 }
 
-/// A file under the name it has without `suffix`.
-fn target(hit: Hit, suffix: &str) -> Target {
+/// A file under the name it has without `suffix`; `None` when the rule means no such name.
+fn target(rule: &Jsonl, hit: Hit, suffix: &str) -> Option<Target> {
     let name = crate::file::lossy(hit.real.file_name());
     let name = name.strip_suffix(suffix).unwrap_or(&name);
     let stem = crate::file::lossy(Path::new(name).file_stem());
-    let fields = hit.fields_named(stem);
-    Target {
+    let taken = rule
+        .take
+        .iter()
+        .map(|take| take.fields.len())
+        .sum::<usize>();
+    let mut fields = hit.fields_named(stem, taken + 4);
+    groups(rule, &mut fields).then_some(Target {
         hit,
         fields,
-        inherited: Vec::new(),
-    }
+        owner: None,
+    })
 }
 
 /// Whether a file found by a pattern is one of those the rule means.
-fn fits(rule: &Jsonl, target: &mut Target, context: &Context<'_>) -> bool {
-    let holds = |target: &Target, cond| record::evaluate(cond, &target.fields, Some(context.world));
-    groups(rule, target) && rule.when.as_ref().is_none_or(|cond| holds(target, cond))
+fn fits(rule: &Jsonl, target: &Target, context: &Context<'_>) -> bool {
+    let holds = |cond| record::evaluate(cond, &target.fields, Some(context.world));
+    rule.when.as_ref().is_none_or(holds)
 }
 
 /// Matches the file's name; its named groups become fields.
-fn groups(rule: &Jsonl, target: &mut Target) -> bool {
+fn groups(rule: &Jsonl, fields: &mut Row) -> bool {
     let Some(pattern) = &rule.name else {
         return true;
     };
-    let stem = target
-        .fields
+    let stem = fields
         .get("stem")
         .and_then(Value::as_str)
         .unwrap_or_default()
@@ -190,7 +189,7 @@ fn groups(rule: &Jsonl, target: &mut Target) -> bool {
         let value = captures
             .name(group)
             .map_or(Value::Null, |m| m.as_str().into());
-        target.fields.insert(group.to_owned(), value);
+        fields.insert(group.to_owned(), value);
     }
     true
 }

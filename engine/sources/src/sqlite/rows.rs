@@ -57,7 +57,7 @@ fn run(connection: &Connection, rule: &Sqlite, hit: &Hit, found: &mut Found) -> 
             );
             break;
         }
-        let mut out = Row::new();
+        let mut out = Row::with_capacity(columns.len());
         for column in &columns {
             let value = match column.at {
                 None => Value::Null,
