@@ -257,7 +257,9 @@ impl Copy {
         };
         let log = beside(path, "-wal");
         let header = header(&log)?;
-        copy_file(path, &copy.database(), before.database.size)?;
+        // Not only as much as it had before: what a checkpoint added since then may be gone
+        // from the log by the time its header was read.
+        copy_file(path, &copy.database(), COPY)?;
         if before.log.is_some() {
             copy_file(&log, &beside(&copy.database(), "-wal"), COPY)?;
         }
