@@ -7,7 +7,7 @@
 use crate::document::Form;
 use crate::report::Report;
 use crate::roots::{self, Root};
-use crate::{Row, World, convert, document, folder, jsonl, sqlite, text, tsv};
+use crate::{Row, World, convert, document, folder, jsonl, pbtext, protobuf, sqlite, text, tsv};
 use axiowl_lang::fields::followed_source;
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Rule;
@@ -189,6 +189,8 @@ fn read_source(name: &str, source: &Source, context: &Context<'_>) -> Outcome {
         Source::Toml(rule) => document::read(rule, Form::Toml, context),
         Source::Folder(rule) => folder::read(rule, context),
         Source::Text(rule) => text::read(rule, context),
+        Source::PbText(rule) => pbtext::read(rule, context),
+        Source::Protobuf(rule) => protobuf::read(rule, context),
         Source::Tsv(rule) => tsv::read(rule, context),
         other => {
             let mut report = Report::default();
