@@ -21,6 +21,7 @@ mod nearest;
 mod parse;
 pub mod policy;
 mod render;
+mod root;
 pub mod rule;
 pub mod scalar;
 pub mod schema;

@@ -8,6 +8,7 @@ use crate::file::Hit;
 use crate::find::{Finder, Kind};
 use crate::read::Context;
 use crate::report::Report;
+use crate::roots::Root;
 use crate::{Row, record};
 use axiowl_lang::at::At;
 use axiowl_lang::source::Jsonl;
@@ -49,7 +50,7 @@ pub(super) fn find(rule: &Jsonl, context: &Context<'_>, report: &mut Report) -> 
     targets.retain_mut(|target| fits(rule, target, context) && !known.holds(&target.fields));
     let mut root_exists = finder.root_exists(&plain);
     for template in &named {
-        root_exists |= context.roots.values().any(|root| root.place.is_some());
+        root_exists |= context.roots.values().any(Root::exists);
         let of_rows = named_by_rows(rule, template, context, &mut finder, report);
         matched += of_rows.len();
         let kept = of_rows.into_iter().filter_map(|mut target| {
@@ -124,7 +125,7 @@ fn named_by_rows(
             _ => context
                 .roots
                 .get(name)
-                .map(|root| Cow::Borrowed(root.recorded.as_str())),
+                .map(|root| Cow::Borrowed(root.recorded())),
         };
         let variable = |name: &str| context.world.env(name).map(Cow::Borrowed);
         let Some(path) = template
