@@ -6,7 +6,6 @@
 //! candidate that exists. It must not read any file.
 
 use crate::World;
-use axiowl_lang::at::At;
 use axiowl_lang::rule::{RootRule, Rule};
 use axiowl_lang::template::{Piece, Template};
 use axiowl_model::{Issue, codes};
