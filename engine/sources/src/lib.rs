@@ -7,7 +7,9 @@
 //! provider by name.
 
 mod column;
+mod convert;
 mod document;
+mod encoding;
 mod facts;
 mod file;
 mod find;
@@ -22,6 +24,8 @@ pub mod record;
 mod report;
 mod roots;
 mod sqlite;
+mod text;
+mod tsv;
 pub mod world;
 
 pub use facts::{FactQuery, NativeFacts};
