@@ -18,7 +18,9 @@ mod folder;
 mod harness;
 pub mod jsonl;
 mod jsonscan;
+mod pbtext;
 pub mod pointer;
+mod protobuf;
 pub mod read;
 pub mod record;
 mod report;
@@ -26,6 +28,7 @@ mod roots;
 mod sqlite;
 mod text;
 mod tsv;
+mod wire;
 pub mod world;
 
 pub use facts::{FactQuery, NativeFacts};
