@@ -8,7 +8,10 @@ use crate::document::Form;
 use crate::report::Report;
 use crate::roots::{self, Root};
 use crate::sqlite::Copies;
-use crate::{Row, World, convert, document, folder, jsonl, pbtext, protobuf, sqlite, text, tsv};
+use crate::{
+    Row, World, convert, document, files, folder, jsonl, mutation_log, pbtext, protobuf, sqlite,
+    text, tsv,
+};
 use axiowl_lang::fields::followed_source;
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Rule;
@@ -209,6 +212,8 @@ fn read_source(name: &str, source: &Source, context: &Context<'_>) -> Outcome {
         Source::Yaml(rule) => document::read(rule, Form::Yaml, context),
         Source::Toml(rule) => document::read(rule, Form::Toml, context),
         Source::Folder(rule) => folder::read(rule, context),
+        Source::Files(rule) => files::read(rule, context),
+        Source::MutationLog(rule) => mutation_log::read(rule, context),
         Source::Text(rule) => text::read(rule, context),
         Source::PbText(rule) => pbtext::read(rule, context),
         Source::Protobuf(rule) => protobuf::read(rule, context),

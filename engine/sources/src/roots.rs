@@ -3,10 +3,12 @@
 //! The first candidate whose variables are set and whose folder exists is the root. A
 //! candidate made of variables alone decides even when its folder is missing: a provider
 //! told to live there does not live in its default folder. A root with `every` is each
-//! candidate that exists. It must not read any file.
+//! candidate that exists. AxiOwl's own folder is a root of every rule. It must not read any
+//! file.
 
 use crate::World;
 use axiowl_lang::rule::{RootRule, Rule};
+use axiowl_lang::source::STATE_ROOT;
 use axiowl_lang::template::{Piece, Template};
 use axiowl_model::{Issue, codes};
 use std::borrow::Cow;
@@ -66,6 +68,12 @@ pub(crate) struct Place {
 pub(crate) fn resolve(rule: &Rule, world: &World) -> (BTreeMap<String, Root>, Vec<Issue>) {
     let mut roots = BTreeMap::new();
     let mut issues = Vec::new();
+    if let Some(recorded) = world.state() {
+        let recorded = recorded.to_owned();
+        let place = place(&recorded, world);
+        let folders = vec![Folder { recorded, place }];
+        roots.insert(STATE_ROOT.to_owned(), Root { folders });
+    }
     // Each round settles at least one root; what is left then names itself in a circle.
     loop {
         let before = roots.len();
