@@ -7,7 +7,7 @@
 mod program;
 
 use program::{Axiowl, ROOT};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 fn samples() -> Option<PathBuf> {
@@ -21,10 +21,21 @@ fn samples() -> Option<PathBuf> {
 /// A session as the table has it: provider and id, then title, kind, status, sendable, source.
 type Table = BTreeMap<(String, String), [String; 5]>;
 
+fn written() -> String {
+    std::fs::read_to_string(Path::new(ROOT).join("fixtures/samples/expected.tsv")).expect("table")
+}
+
+/// The homes the table speaks of.
+fn homes() -> BTreeSet<String> {
+    let text = written();
+    let rows = text.lines().skip(1);
+    rows.filter_map(|line| Some(line.split_once('\t')?.0.to_owned()))
+        .collect()
+}
+
 fn table(home: &str) -> Table {
-    let text = std::fs::read_to_string(Path::new(ROOT).join("fixtures/samples/expected.tsv"))
-        .expect("table");
-    text.lines()
+    written()
+        .lines()
         .skip(1)
         .map(|line| line.split('\t').collect::<Vec<_>>())
         .filter(|cells| cells[0] == home)
@@ -77,9 +88,9 @@ fn discovered(axiowl: &Axiowl, home: &Path) -> (Table, usize) {
 #[test]
 fn every_recorded_session_has_its_title_kind_and_proof() {
     let Some(samples) = samples() else { return };
-    for home in ["codex", "claude-code"] {
+    assert!(!homes().is_empty());
+    for home in &homes() {
         let expected = table(home);
-        assert!(!expected.is_empty());
         let (found, count) = discovered(&Axiowl::new(), &samples.join(home));
         assert_eq!(count, found.len(), "{home}: one row a session");
         for (key, row) in &expected {
@@ -118,7 +129,7 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, (u64, u64)> {
 #[test]
 fn recorded_homes_stay_untouched_byte_for_byte() {
     let Some(samples) = samples() else { return };
-    for home in ["codex", "claude-code"] {
+    for home in &homes() {
         // On a writable copy: the recorded ones may be read-only, and would hide a write.
         let axiowl = Axiowl::new();
         let copy = axiowl.path(home);

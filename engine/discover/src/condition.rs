@@ -337,8 +337,13 @@ fn under(path: &str, folder: &str) -> bool {
 
 /// A condition in words, without any row's values: the reason a filter drops rows for.
 pub fn described(cond: &Cond) -> String {
-    let joined =
-        |list: &[Cond], word: &str| list.iter().map(described).collect::<Vec<_>>().join(word);
+    let joined = |list: &[Cond], word: &str| {
+        let parts = list.iter().map(|inner| match inner {
+            Cond::All(_) | Cond::Any(_) => format!("({})", described(inner)),
+            inner => described(inner),
+        });
+        parts.collect::<Vec<_>>().join(word)
+    };
     match cond {
         Cond::All(list) => joined(list, " and "),
         Cond::Any(list) => joined(list, " or "),
@@ -356,9 +361,15 @@ pub fn described(cond: &Cond) -> String {
                     list.iter().map(shown).collect::<Vec<_>>().join(", ")
                 )
             }
-            Test::Ops(ops) => match &ops.has {
-                Some(want) => format!("{} holds {}", name.value, shown(want)),
-                None => format!("{} fits", name.value),
+            Test::Ops(ops) => match (&ops.has, ops.present, ops.blank) {
+                (Some(want), ..) => format!("{} holds {}", name.value, shown(want)),
+                (None, Some(true), _) | (None, _, Some(false)) => {
+                    format!("{} is present", name.value)
+                }
+                (None, Some(false), _) | (None, _, Some(true)) => {
+                    format!("{} is absent", name.value)
+                }
+                (None, None, None) => format!("{} fits", name.value),
             },
         },
     }

@@ -1,11 +1,10 @@
 //! Chooses a name: the first candidate that is usable, and why the others were not.
 
-use crate::condition::{text, value};
+use crate::condition::{Scope, text, value};
 use axiowl_lang::at::Span;
 use axiowl_lang::cond::Targeted;
 use axiowl_lang::rule::{Candidate, Naming, Reject, SessionFallback};
 use axiowl_model::{clip, display_safe, is_blank_name, is_uuid};
-use axiowl_sources::Row;
 use std::borrow::Cow;
 
 /// The name that won.
@@ -22,14 +21,24 @@ const LONGEST: usize = 200;
 /// Tries the candidates in order; `note(won, words, place)` hears about each.
 pub fn choose(
     naming: &Naming,
-    row: &Row,
-    session: &str,
-    targeted: Targeted,
+    scope: &Scope,
     note: &mut dyn FnMut(bool, String, Option<Span>),
 ) -> Option<Name> {
+    let Scope {
+        row,
+        session,
+        targeted,
+        ..
+    } = *scope;
     for candidate in &naming.candidates {
         let label = &candidate.label;
         let from = &candidate.from.value;
+        let barred = candidate.when.as_ref().map(|when| scope.eval(when));
+        if let Some(outcome) = barred.filter(|outcome| !outcome.holds) {
+            let words = format!("{label} ({from}): not here, {}", outcome.why);
+            note(false, words, Some(candidate.span));
+            continue;
+        }
         let Some(raw) = text(value(row, from)) else {
             note(
                 false,

@@ -22,6 +22,7 @@ mod nearest;
 mod parse;
 pub mod policy;
 mod render;
+mod root;
 pub mod rule;
 pub mod scalar;
 pub mod schema;

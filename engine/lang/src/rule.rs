@@ -6,6 +6,7 @@
 use crate::at::At;
 use crate::cond::Cond;
 pub use crate::identity::{IdentityClass, IdentityRule, Require};
+pub use crate::root::RootRule;
 use crate::scalar::{OneOrMany, Pattern};
 use crate::source::Source;
 use crate::template::Template;
@@ -37,9 +38,10 @@ pub struct Rule {
     /// that reads the same store for another surface.
     pub shares: Option<At<String>>,
     /// Name → candidate folders; the first whose variables are set and which exists. A
-    /// candidate made of set variables alone decides even when its folder is missing.
+    /// candidate made of set variables alone decides even when its folder is missing. With
+    /// `every`, each one that exists.
     #[serde(default)]
-    pub roots: BTreeMap<String, OneOrMany<At<Template>>>,
+    pub roots: BTreeMap<String, RootRule>,
     /// The roots that a further home of the provider (`homes` in config.yaml) stands for; all of
     /// them when left out.
     pub home: Option<OneOrMany<At<String>>>,
@@ -258,6 +260,8 @@ pub struct Candidate {
     pub first_line: bool,
     /// Put in front.
     pub prefix: Option<String>,
+    /// Only for rows where this holds; always when left out.
+    pub when: Option<Cond>,
     /// What these match is cut out before anything else.
     #[serde(default)]
     pub strip: Vec<At<Pattern>>,

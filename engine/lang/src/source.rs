@@ -58,10 +58,10 @@ pub enum Source {
 /// Fields that every row read from a file has, beside those the rule takes.
 ///
 /// `path` as recorded by the examined world, `stem` (file name without its last
-/// extension), `folder` (name of the folder it lies in), `size` in bytes, `mtime` in
-/// milliseconds since the epoch. Rows of a database have them with `file_fields: true` and
-/// with `key_value`; the output of a command has none.
-pub const FILE_FIELDS: [&str; 5] = ["path", "stem", "folder", "size", "mtime"];
+/// extension), `folder` (name of the folder it lies in), `above` (name of the folder that one
+/// lies in), `size` in bytes, `mtime` in milliseconds since the epoch. Rows of a database have
+/// them with `file_fields: true` and with `key_value`; the output of a command has none.
+pub const FILE_FIELDS: [&str; 6] = ["path", "stem", "folder", "above", "size", "mtime"];
 
 /// The field that elements of a mapping have beside those the rule takes: the key they
 /// stand under (absent for elements of a list).

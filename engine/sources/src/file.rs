@@ -45,18 +45,21 @@ impl Hit {
         lossy(self.real.file_stem())
     }
 
-    /// The fields `path`, `stem`, `folder`, `size` and `mtime`.
+    /// The fields `path`, `stem`, `folder`, `above`, `size` and `mtime`.
     pub(crate) fn fields(&self) -> Row {
         self.fields_named(self.stem(), 0)
     }
 
     /// The same with another stem, and room for `more` fields.
     pub(crate) fn fields_named(&self, stem: String, more: usize) -> Row {
-        let folder = lossy(self.real.parent().and_then(Path::file_name));
-        let mut row = Row::with_capacity(5 + more);
+        let parent = self.real.parent();
+        let folder = lossy(parent.and_then(Path::file_name));
+        let above = lossy(parent.and_then(Path::parent).and_then(Path::file_name));
+        let mut row = Row::with_capacity(6 + more);
         row.insert("path".into(), Value::String(self.recorded.clone()));
         row.insert("stem".into(), Value::String(stem));
         row.insert("folder".into(), Value::String(folder));
+        row.insert("above".into(), Value::String(above));
         row.insert("size".into(), Value::from(self.size));
         row.insert("mtime".into(), Value::from(self.mtime));
         row

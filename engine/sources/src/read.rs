@@ -195,7 +195,7 @@ pub(crate) fn read_sources(rule: &Rule, world: &World, options: &ReadOptions) ->
     issues.extend(by_source.into_values().flatten());
     let roots = roots
         .into_iter()
-        .map(|(name, root)| (name, root.recorded))
+        .map(|(name, root)| (name, root.recorded().to_owned()))
         .collect();
     Tables {
         roots,
