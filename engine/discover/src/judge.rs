@@ -357,7 +357,8 @@ impl Bench<'_> {
     fn untested(&self, row: &axiowl_sources::Row) -> Option<String> {
         let tested = self.loaded.rule.tested.as_ref()?;
         let version = text(value(row, &tested.field.as_ref()?.value))?;
-        (!crate::drift::within(&version, &tested.from, &tested.to)).then_some(version)
+        let covers = |(from, to)| crate::drift::within(&version, from, to);
+        (!tested.covered().into_iter().any(covers)).then_some(version)
     }
 
     fn evidence(&self, scope: &Scope) -> Vec<String> {

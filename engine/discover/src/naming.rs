@@ -62,7 +62,7 @@ pub fn choose(
             }
         }
     }
-    let allowed = match naming.session_fallback {
+    let allowed = match naming.session_fallback.unwrap_or_default() {
         SessionFallback::Never => false,
         SessionFallback::Targeted => targeted == Targeted::Exact,
         SessionFallback::Accepted => true,
@@ -113,7 +113,7 @@ fn usable(
     if is_blank_name(text) {
         return Err("blank");
     }
-    for reject in &naming.reject {
+    for reject in naming.reject.iter().flatten() {
         if let Some(why) = rejected(reject.value, text, session) {
             return Err(why);
         }

@@ -112,7 +112,7 @@ pub fn discover(loaded: &LoadedRule, world: &World, options: &Options) -> Report
     let tested = rule
         .tested
         .as_ref()
-        .map(|t| (t.program.as_str(), t.from.as_str(), t.to.as_str()));
+        .map(|t| (t.program.as_str(), t.shown()));
     let missing: Vec<String> = tables
         .tables
         .iter()

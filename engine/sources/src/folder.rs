@@ -62,9 +62,8 @@ struct Files<'a> {
 
 impl Files<'_> {
     fn row(&mut self) -> Option<Row> {
-        if let Some(needed) = &self.rule.needs
-            && self.named(needed).is_empty()
-        {
+        let needs = self.rule.needs.as_deref().unwrap_or_default();
+        if needs.iter().any(|needed| self.named(needed).is_empty()) {
             return None;
         }
         let mut row = self.hit.fields_named(lossy(self.hit.real.file_name()));

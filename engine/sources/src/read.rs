@@ -168,6 +168,18 @@ fn read_source(name: &str, source: &Source, context: &Context<'_>) -> Outcome {
         Source::Json(rule) => document::read(rule, document::Form::Json, context),
         Source::Yaml(rule) => document::read(rule, document::Form::Yaml, context),
         Source::Folder(rule) => folder::read(rule, context),
+        other => {
+            let mut report = Report::default();
+            let message = format!(
+                "source `{name}`: the reader `{}` is not there yet",
+                other.reader()
+            );
+            report.gap(Issue::new(codes::RULE_BROKEN, message));
+            Outcome {
+                table: Table::default(),
+                report,
+            }
+        }
     }
 }
 

@@ -43,7 +43,10 @@ struct Column<'r> {
 }
 
 fn run(connection: &Connection, rule: &Sqlite, hit: &Hit, found: &mut Found) -> Result<(), Error> {
-    let mut statement = connection.prepare(&rule.sql.value)?;
+    let Some(sql) = &rule.sql else {
+        return Ok(());
+    };
+    let mut statement = connection.prepare(sql)?;
     let columns = columns(&statement, rule, hit, found);
     let mut rows = statement.query([])?;
     let mut number: u64 = 0;
