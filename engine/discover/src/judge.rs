@@ -94,6 +94,7 @@ impl Bench<'_> {
                 row,
                 session,
                 scope.targeted,
+                &|cond| self.when(&scope, cond),
                 &mut |ok, words, span| {
                     record.note("name", ok, words, span);
                 },

@@ -245,6 +245,8 @@ pub struct Candidate {
     pub from: At<String>,
     /// What `explain` calls it.
     pub label: String,
+    /// Only when this holds.
+    pub when: Option<Cond>,
     /// Generated or derived: it enrols, but never replaces a strong name.
     #[serde(default)]
     pub weak: bool,

@@ -3,6 +3,7 @@
 pub mod command;
 pub mod convert;
 pub mod document;
+pub mod files;
 pub mod folder;
 pub mod jsonl;
 pub mod proto;
@@ -11,6 +12,7 @@ pub mod sqlite;
 pub use command::{Command, Readonly};
 pub use convert::{Convert, Converts};
 pub use document::{Document, Each, PbText, Text, TextRow, Tsv};
+pub use files::Files;
 pub use folder::{FileFact, Folder, FolderField};
 pub use jsonl::{Jsonl, Keep, MutationLog, Per, Take, Then};
 pub use proto::{Message, ProtoEach, ProtoFields, Protobuf};
@@ -45,6 +47,8 @@ pub enum Source {
     PbText(PbText),
     /// Protobuf messages, by field numbers.
     Protobuf(Protobuf),
+    /// Files by their names; nothing in them is read.
+    Files(Files),
     /// One row a folder, with files in it as fields.
     Folder(Folder),
     /// Tab-separated values under a header line.
@@ -84,6 +88,7 @@ impl Source {
             Self::Text(_) => "text",
             Self::PbText(_) => "pbtext",
             Self::Protobuf(_) => "protobuf",
+            Self::Files(_) => "files",
             Self::Folder(_) => "folder",
             Self::Tsv(_) => "tsv",
             Self::Command(_) => "command",
@@ -100,6 +105,7 @@ impl Source {
             Self::Text(s) => &s.path,
             Self::PbText(s) => &s.path,
             Self::Protobuf(s) => &s.path,
+            Self::Files(s) => &s.path,
             Self::Folder(s) => &s.path,
             Self::Tsv(s) => &s.path,
             Self::Command(_) => &[],
@@ -129,6 +135,7 @@ impl Source {
             Self::Text(s) => &s.convert,
             Self::PbText(s) => &s.convert,
             Self::Protobuf(s) => &s.convert,
+            Self::Files(s) => &s.convert,
             Self::Folder(s) => &s.convert,
             Self::Tsv(s) => &s.convert,
             Self::Command(s) => &s.convert,
@@ -211,6 +218,10 @@ impl Source {
                 let each = s.each.iter().flat_map(|each| each.fields.keys());
                 out.extend(of(each, &["each", "fields"]));
                 out
+            }
+            Self::Files(s) => {
+                let groups = s.name.iter().flat_map(|n| n.0.capture_names().flatten());
+                groups.map(|group| (group, vec!["name"])).collect()
             }
             Self::Folder(s) => of(s.fields.keys(), &["fields"]),
             Self::Tsv(s) => of(s.columns.keys(), &["columns"]),

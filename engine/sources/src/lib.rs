@@ -10,6 +10,7 @@ mod column;
 mod document;
 mod facts;
 mod file;
+mod files;
 mod find;
 mod folder;
 #[cfg(test)]

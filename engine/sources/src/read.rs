@@ -6,7 +6,7 @@
 
 use crate::report::Report;
 use crate::roots::{self, Root};
-use crate::{Row, World, document, folder, jsonl, sqlite};
+use crate::{Row, World, document, files, folder, jsonl, sqlite};
 use axiowl_lang::fields::followed_source;
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Rule;
@@ -167,6 +167,7 @@ fn read_source(name: &str, source: &Source, context: &Context<'_>) -> Outcome {
         Source::Jsonl(rule) => jsonl::read(name, rule, context),
         Source::Json(rule) => document::read(rule, document::Form::Json, context),
         Source::Yaml(rule) => document::read(rule, document::Form::Yaml, context),
+        Source::Files(rule) => files::read(rule, context),
         Source::Folder(rule) => folder::read(rule, context),
         other => {
             let mut report = Report::default();

@@ -18,7 +18,7 @@ pub(super) fn check(lint: &mut Lint, name: &str, source: &Source) {
         | Source::PbText(_)
         | Source::Protobuf(_)
         | Source::Tsv(_) => {}
-        Source::Sqlite(_) | Source::Jsonl(_) => return,
+        Source::Sqlite(_) | Source::Jsonl(_) | Source::Files(_) => return,
     }
     if source.own_fields().is_empty() && !matches!(source, Source::Folder(_)) {
         let at = lint.key(&["sources", name, source.reader()]);
