@@ -4,9 +4,12 @@
 //! read in parallel and put back into the order of their paths. It must not know what a
 //! row means or which of them will matter.
 
+use crate::document::Form;
 use crate::report::Report;
 use crate::roots::{self, Root};
-use crate::{Row, World, document, files, folder, jsonl, sqlite};
+use crate::{
+    Row, World, convert, document, files, folder, jsonl, pbtext, protobuf, sqlite, text, tsv,
+};
 use axiowl_lang::fields::followed_source;
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Rule;
@@ -91,6 +94,23 @@ impl Table {
             self.files.push(recorded.to_owned());
         }
     }
+
+    /// Adds the rows of a file, up to a limit on all rows of the source.
+    pub(crate) fn add_rows(
+        &mut self,
+        mut rows: Vec<Row>,
+        most: usize,
+        recorded: &str,
+        report: &mut Report,
+    ) {
+        let left = most.saturating_sub(self.rows.len());
+        if rows.len() > left {
+            rows.truncate(left);
+            let message = format!("more than {most} rows; `max_rows` sets the limit");
+            report.gap(Issue::new(codes::CAP, message).at(recorded));
+        }
+        self.rows.append(&mut rows);
+    }
 }
 
 /// Reads every source of a rule.
@@ -135,6 +155,7 @@ pub(crate) fn read_sources(rule: &Rule, world: &World, options: &ReadOptions) ->
                 mut table,
                 mut report,
             } = read_source(name, source, &context);
+            convert::apply(source.converts(), &mut table);
             table.incomplete |= report.incomplete;
             table.not_understood = std::mem::take(&mut report.not_understood);
             by_source.insert(name, report.into_issues(name));
@@ -165,10 +186,15 @@ fn read_source(name: &str, source: &Source, context: &Context<'_>) -> Outcome {
     match source {
         Source::Sqlite(rule) => sqlite::read(rule, context),
         Source::Jsonl(rule) => jsonl::read(name, rule, context),
-        Source::Json(rule) => document::read(rule, document::Form::Json, context),
-        Source::Yaml(rule) => document::read(rule, document::Form::Yaml, context),
+        Source::Json(rule) => document::read(rule, Form::json(rule.comments), context),
+        Source::Yaml(rule) => document::read(rule, Form::Yaml, context),
+        Source::Toml(rule) => document::read(rule, Form::Toml, context),
         Source::Files(rule) => files::read(rule, context),
         Source::Folder(rule) => folder::read(rule, context),
+        Source::Text(rule) => text::read(rule, context),
+        Source::PbText(rule) => pbtext::read(rule, context),
+        Source::Protobuf(rule) => protobuf::read(rule, context),
+        Source::Tsv(rule) => tsv::read(rule, context),
         other => {
             let mut report = Report::default();
             let message = format!(
