@@ -7,6 +7,7 @@
 use crate::document::Form;
 use crate::report::Report;
 use crate::roots::{self, Root};
+use crate::sqlite::Copies;
 use crate::{
     Row, World, convert, document, files, folder, jsonl, pbtext, protobuf, sqlite, text, tsv,
 };
@@ -17,8 +18,11 @@ use axiowl_lang::source::Source;
 use axiowl_model::{Issue, codes};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Bytes of a SQLite store that is copied before it is read, unless the user allows more.
+pub const COPY_BYTES: u64 = 256 << 20;
+
 /// How far to read.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct ReadOptions {
     /// Scan the whole of files that `then: whole` names, however big.
     pub deep: bool,
@@ -27,6 +31,19 @@ pub struct ReadOptions {
     pub strong_fields: BTreeSet<(String, String)>,
     /// Threads to read files with; rayon's own number when left out.
     pub threads: Option<usize>,
+    /// Bytes of a SQLite store and its log that a private copy is made of.
+    pub copy_bytes: u64,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            deep: false,
+            strong_fields: BTreeSet::new(),
+            threads: None,
+            copy_bytes: COPY_BYTES,
+        }
+    }
 }
 
 /// Everything a rule's sources gave.
@@ -84,6 +101,8 @@ pub(crate) struct Context<'a> {
     pub roots: &'a BTreeMap<String, Root>,
     /// The sources that were read before.
     pub tables: &'a BTreeMap<String, Table>,
+    /// Private copies of stores, made once for all sources.
+    pub copies: &'a Copies,
 }
 
 impl Table {
@@ -129,6 +148,7 @@ pub fn read_all(rule: &LoadedRule, world: &World, options: &ReadOptions) -> Tabl
 
 pub(crate) fn read_sources(rule: &Rule, world: &World, options: &ReadOptions) -> Tables {
     let (roots, mut issues) = roots::resolve(rule, world);
+    let copies = Copies::default();
     let mut tables: BTreeMap<String, Table> = BTreeMap::new();
     let mut by_source: BTreeMap<&str, Vec<Issue>> = BTreeMap::new();
     // Each round reads the sources whose own sources are there; a circle ends it.
@@ -150,6 +170,7 @@ pub(crate) fn read_sources(rule: &Rule, world: &World, options: &ReadOptions) ->
                 options,
                 roots: &roots,
                 tables: &tables,
+                copies: &copies,
             };
             let Outcome {
                 mut table,
