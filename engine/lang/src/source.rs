@@ -3,7 +3,6 @@
 pub mod command;
 pub mod convert;
 pub mod document;
-pub mod files;
 pub mod folder;
 pub mod jsonl;
 pub mod proto;
@@ -12,8 +11,7 @@ pub mod sqlite;
 pub use command::{Command, Readonly};
 pub use convert::{Convert, Converts};
 pub use document::{Document, Each, PbText, Text, TextRow, Tsv};
-pub use files::Files;
-pub use folder::{FileFact, Folder, FolderField};
+pub use folder::{FileFact, Files, Folder, FolderField};
 pub use jsonl::{Jsonl, Keep, MutationLog, Per, Take, Then};
 pub use proto::{Message, ProtoEach, ProtoFields, Protobuf};
 pub use sqlite::{Encoding, KeyValue, Mirror, Pick, ProtoColumn, Sqlite, Statement};
@@ -47,10 +45,10 @@ pub enum Source {
     PbText(PbText),
     /// Protobuf messages, by field numbers.
     Protobuf(Protobuf),
-    /// Files by their names; nothing in them is read.
-    Files(Files),
     /// One row a folder, with files in it as fields.
     Folder(Folder),
+    /// One row a file, of which nothing is opened.
+    Files(Files),
     /// Tab-separated values under a header line.
     Tsv(Tsv),
     /// What a provider's program prints, where the user allows it to run.
@@ -88,8 +86,8 @@ impl Source {
             Self::Text(_) => "text",
             Self::PbText(_) => "pbtext",
             Self::Protobuf(_) => "protobuf",
-            Self::Files(_) => "files",
             Self::Folder(_) => "folder",
+            Self::Files(_) => "files",
             Self::Tsv(_) => "tsv",
             Self::Command(_) => "command",
         }
@@ -105,8 +103,8 @@ impl Source {
             Self::Text(s) => &s.path,
             Self::PbText(s) => &s.path,
             Self::Protobuf(s) => &s.path,
-            Self::Files(s) => &s.path,
             Self::Folder(s) => &s.path,
+            Self::Files(s) => &s.path,
             Self::Tsv(s) => &s.path,
             Self::Command(_) => &[],
         }
@@ -135,8 +133,8 @@ impl Source {
             Self::Text(s) => &s.convert,
             Self::PbText(s) => &s.convert,
             Self::Protobuf(s) => &s.convert,
-            Self::Files(s) => &s.convert,
             Self::Folder(s) => &s.convert,
+            Self::Files(s) => &s.convert,
             Self::Tsv(s) => &s.convert,
             Self::Command(s) => &s.convert,
         }
@@ -219,11 +217,11 @@ impl Source {
                 out.extend(of(each, &["each", "fields"]));
                 out
             }
+            Self::Folder(s) => of(s.fields.keys(), &["fields"]),
             Self::Files(s) => {
-                let groups = s.name.iter().flat_map(|n| n.0.capture_names().flatten());
+                let groups = s.name.iter().flat_map(|p| p.0.capture_names().flatten());
                 groups.map(|group| (group, vec!["name"])).collect()
             }
-            Self::Folder(s) => of(s.fields.keys(), &["fields"]),
             Self::Tsv(s) => of(s.columns.keys(), &["columns"]),
             Self::Command(s) => of(s.fields.keys(), &["fields"]),
         };

@@ -1,6 +1,6 @@
 //! A file or folder that a source's patterns found, and the fields every row has of it.
 
-use crate::Row;
+use crate::{Row, World};
 use axiowl_model::Timestamp;
 use serde_json::Value;
 use std::fs::Metadata;
@@ -22,18 +22,20 @@ pub(crate) struct Hit {
 }
 
 impl Hit {
-    /// A hit with what its metadata says.
+    /// A hit with what its metadata, or in a fixture the world, says.
     pub(crate) fn new(
+        world: &World,
         real: PathBuf,
         recorded: String,
         metadata: &Metadata,
         pattern: usize,
     ) -> Self {
+        let mtime = world.recorded_mtime(&recorded);
         Self {
             real,
             recorded,
             size: metadata.len(),
-            mtime: mtime(metadata),
+            mtime: mtime.unwrap_or_else(|| self::mtime(metadata)),
             pattern,
         }
     }

@@ -1,19 +1,24 @@
-//! One row a file, by its name and metadata alone.
+//! One row a file, by its name, size and time alone.
 //!
-//! It opens nothing, so it serves for files whose content nobody can read.
+//! For files whose being there says something and whose content says nothing, or may not
+//! be looked at. It opens none of them.
 
 use crate::document::newest;
+use crate::file::Hit;
 use crate::find::{Finder, Kind};
 use crate::read::{Context, Outcome, Table};
 use crate::report::Report;
 use axiowl_lang::source::Files;
 use serde_json::Value;
 
-/// Lists one source of files.
+/// Reads one source of files.
 pub(crate) fn read(rule: &Files, context: &Context<'_>) -> Outcome {
     let mut report = Report::default();
     let mut finder = Finder::new(context.world, context.roots, Kind::File);
     let mut hits = finder.find(&rule.path, "", &mut report);
+    if let Some(name) = &rule.name {
+        hits.retain(|hit| name.0.is_match(&hit.stem()));
+    }
     let mut table = Table {
         files_matched: hits.len(),
         root_exists: finder.root_exists(&rule.path),
@@ -21,61 +26,58 @@ pub(crate) fn read(rule: &Files, context: &Context<'_>) -> Outcome {
     };
     newest(&mut hits, rule.max_files, &mut report);
     for hit in &hits {
-        let mut row = hit.fields();
-        if let Some(pattern) = &rule.name {
-            let stem = hit.stem();
-            let Some(found) = pattern.0.captures(&stem) else {
-                continue;
-            };
-            for group in pattern.0.capture_names().flatten() {
-                let value = found.name(group).map(|m| m.as_str().to_owned());
-                row.insert(group.to_owned(), value.map_or(Value::Null, Value::String));
-            }
-        }
-        table.rows.push(row);
+        table.note_read(&hit.recorded);
+        table.rows.push(row(rule, hit));
     }
     Outcome { table, report }
+}
+
+fn row(rule: &Files, hit: &Hit) -> crate::Row {
+    let stem = hit.stem();
+    let mut row = hit.fields();
+    let Some(name) = &rule.name else {
+        return row;
+    };
+    let captures = name.0.captures(&stem);
+    for group in name.0.capture_names().flatten() {
+        let found = captures.as_ref().and_then(|captures| captures.name(group));
+        row.insert(
+            group.to_owned(),
+            found.map_or(Value::Null, |m| Value::from(m.as_str())),
+        );
+    }
+    row
 }
 
 #[cfg(test)]
 mod tests {
     use crate::harness::{Home, columns, issues};
+    use axiowl_model::codes;
     use serde_json::json;
 
     #[test]
-    fn files_are_listed_by_name_and_never_opened() {
+    fn files_are_rows_by_their_names() {
         let home = Home::new();
-        home.write("c/a1.pb", b"\xff\x00 not to be read");
-        home.write("c/b2.pb", "");
-        home.write("c/other.pb", "x");
-        home.write("c/a3.txt", "x");
-        let tables = home.read(
-            "  s: { files: { path: \"{r}/c/*.pb\", name: \"^(?<letter>[a-z])(?<digit>[0-9])?$|^x(?<never>y)\" } }\n",
-        );
+        home.write("a/inuse.12.lock", "");
+        home.write("a/inuse.x.lock", "");
+        home.write("b/inuse.34.lock", "34\n");
+        let rule =
+            "  s:\n    files: { path: \"{r}/*/inuse.*.lock\", name: '^inuse\\.(?<pid>\\d+)$' }\n";
+        let tables = home.read(rule);
         assert_eq!(
-            columns(&tables, &["stem", "letter", "digit", "never", "size"]),
+            columns(&tables, &["folder", "pid", "size"]),
             [
-                [json!("a1"), json!("a"), json!("1"), json!(null), json!(17)],
-                [json!("b2"), json!("b"), json!("2"), json!(null), json!(0)],
+                [json!("a"), json!("12"), json!(0)],
+                [json!("b"), json!("34"), json!(3)]
             ]
         );
-        let table = &tables.tables["s"];
-        assert_eq!((table.files_matched, table.files_read), (3, 0));
-        assert!(table.root_exists && issues(&tables).is_empty());
-    }
-
-    #[test]
-    fn secret_files_and_too_many_are_left_out_and_said() {
-        let home = Home::new();
-        home.write("a.key", "x");
-        home.write("b.pb", "x");
-        home.write("c.pb", "x");
-        let tables = home.read("  s: { files: { path: \"{r}/*\", max_files: 1 } }\n");
-        assert_eq!(tables.tables["s"].rows.len(), 1);
-        assert!(tables.tables["s"].incomplete);
-        assert_eq!(
-            issues(&tables),
-            [("secret_refused", None), ("cap_reached", None)]
-        );
+        assert!(tables.issues.is_empty());
+        let capped = rule.replace("name:", "max_files: 1, name:");
+        assert_eq!(issues(&home.read(&capped)), [(codes::CAP, None)]);
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("/etc/passwd", home.path("r/a/inuse.9.lock")).unwrap();
+            assert_eq!(issues(&home.read(rule)), [(codes::OUTSIDE_ROOTS, None)]);
+        }
     }
 }

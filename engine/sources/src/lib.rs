@@ -19,6 +19,7 @@ mod folder;
 mod harness;
 pub mod jsonl;
 mod jsonscan;
+mod mutation_log;
 mod pbtext;
 pub mod pointer;
 mod protobuf;

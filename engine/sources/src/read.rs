@@ -9,7 +9,8 @@ use crate::report::Report;
 use crate::roots::{self, Root};
 use crate::sqlite::Copies;
 use crate::{
-    Row, World, convert, document, files, folder, jsonl, pbtext, protobuf, sqlite, text, tsv,
+    Row, World, convert, document, files, folder, jsonl, mutation_log, pbtext, protobuf, sqlite,
+    text, tsv,
 };
 use axiowl_lang::fields::followed_source;
 use axiowl_lang::load::LoadedRule;
@@ -210,8 +211,9 @@ fn read_source(name: &str, source: &Source, context: &Context<'_>) -> Outcome {
         Source::Json(rule) => document::read(rule, Form::json(rule.comments), context),
         Source::Yaml(rule) => document::read(rule, Form::Yaml, context),
         Source::Toml(rule) => document::read(rule, Form::Toml, context),
-        Source::Files(rule) => files::read(rule, context),
         Source::Folder(rule) => folder::read(rule, context),
+        Source::Files(rule) => files::read(rule, context),
+        Source::MutationLog(rule) => mutation_log::read(rule, context),
         Source::Text(rule) => text::read(rule, context),
         Source::PbText(rule) => pbtext::read(rule, context),
         Source::Protobuf(rule) => protobuf::read(rule, context),
