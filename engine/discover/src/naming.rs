@@ -18,7 +18,8 @@ pub struct Name {
 /// A name longer than this is cut: a registry is no place for a whole prompt.
 const LONGEST: usize = 200;
 
-/// Tries the candidates in order; `note(won, words, place)` hears about each.
+/// Tries the candidates in order; `when` says whether a condition holds and what it saw,
+/// `note(won, words, place)` hears about each.
 pub fn choose(
     naming: &Naming,
     scope: &Scope,
@@ -156,4 +157,38 @@ fn rejected(reject: Reject, text: &str, session: &str) -> Option<&'static str> {
         Reject::Uuid => "is a UUID",
         Reject::SessionId => "is the session id",
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_candidate_counts_only_when_its_condition_holds() {
+        let naming: Naming = serde_yaml::from_str(
+            "candidates:\n  - { from: title, label: by hand, when: { by_hand: true } }\n  - { from: title, label: generated, weak: true }\n",
+        )
+        .unwrap();
+        let choose_for = |by_hand: bool| {
+            let row = json!({ "title": "Port the lexer", "by_hand": by_hand });
+            let mut notes = Vec::new();
+            let when = |cond: Option<&Cond>| (cond.is_none() || by_hand, "by_hand is no".into());
+            let name = choose(
+                &naming,
+                row.as_object().unwrap(),
+                "s",
+                Targeted::None,
+                &when,
+                &mut |won, words, _| notes.push((won, words)),
+            )
+            .unwrap();
+            (name.text, name.weak, notes)
+        };
+        let (text, weak, _) = choose_for(true);
+        assert_eq!((text.as_str(), weak), ("Port the lexer", false));
+        let (text, weak, notes) = choose_for(false);
+        assert_eq!((text.as_str(), weak), ("Port the lexer", true));
+        assert_eq!(notes[0], (false, "by hand: by_hand is no".to_owned()));
+    }
 }

@@ -6,6 +6,9 @@ use serde_json::Value;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
+/// A fixture keeps a database as text under its name with this behind it.
+pub(crate) const DATABASE_TEXT: &str = ".sql";
+
 /// A file (or, for folder sources, a folder) to read.
 #[derive(Debug, Clone)]
 pub(crate) struct Hit {
@@ -42,7 +45,19 @@ impl Hit {
 
     /// The file's name without its last extension; a folder keeps its whole name.
     pub(crate) fn stem(&self) -> String {
-        lossy(self.real.file_stem())
+        let name = lossy(self.real.file_name());
+        let as_text = name
+            .strip_suffix(DATABASE_TEXT)
+            .filter(|_| !self.recorded.ends_with(DATABASE_TEXT));
+        lossy(Path::new(as_text.unwrap_or(&name)).file_stem())
+    }
+
+    /// A database that a fixture keeps as text, under the name the examined world has for it.
+    pub(crate) fn of_text(mut self, world: &World) -> Option<Self> {
+        let recorded = self.recorded.strip_suffix(DATABASE_TEXT)?.to_owned();
+        self.mtime = world.recorded_mtime(&recorded).unwrap_or(self.mtime);
+        self.recorded = recorded;
+        Some(self)
     }
 
     /// The fields `path`, `stem`, `folder`, `above`, `size` and `mtime`.

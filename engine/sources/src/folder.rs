@@ -2,13 +2,13 @@
 //!
 //! It must not know what a field means, and opens only files the rule names.
 
-use crate::Row;
 use crate::document::{Form, bytes, newest, parse};
-use crate::file::{Hit, lossy};
+use crate::file::{DATABASE_TEXT, Hit, lossy};
 use crate::find::{Finder, Kind};
 use crate::pointer;
 use crate::read::{Context, Outcome, Table};
 use crate::report::Report;
+use crate::{Row, World};
 use axiowl_lang::source::{FileFact, Folder, FolderField};
 use axiowl_model::{Issue, codes};
 use rayon::prelude::*;
@@ -36,6 +36,7 @@ pub(crate) fn read(rule: &Folder, context: &Context<'_>) -> Outcome {
             let mut files = Files {
                 hit,
                 finder,
+                world: context.world,
                 rule,
                 documents: HashMap::new(),
                 lines: HashMap::new(),
@@ -58,6 +59,7 @@ pub(crate) fn read(rule: &Folder, context: &Context<'_>) -> Outcome {
 struct Files<'a> {
     hit: &'a Hit,
     finder: Finder<'a>,
+    world: &'a World,
     rule: &'a Folder,
     /// Several fields of one file parse it once.
     documents: HashMap<(String, Form), Option<Value>>,
@@ -81,7 +83,16 @@ impl Files<'_> {
     }
 
     fn named(&mut self, name: &str) -> Vec<Hit> {
-        self.finder.within(self.hit, name, self.report)
+        let hits = self.finder.within(self.hit, name, self.report);
+        if !hits.is_empty() || !self.world.is_fixture() {
+            return hits;
+        }
+        let text = format!("{name}{DATABASE_TEXT}");
+        let texts = self.finder.within(self.hit, &text, self.report);
+        let databases = texts.into_iter();
+        databases
+            .filter_map(|hit| hit.of_text(self.world))
+            .collect()
     }
 
     fn value(&mut self, wanted: &FolderField) -> Value {

@@ -10,8 +10,9 @@ mod rows;
 
 pub(crate) use access::Copies;
 
+use crate::World;
 use crate::document::{bytes, newest as newest_files};
-use crate::file::Hit;
+use crate::file::{DATABASE_TEXT, Hit};
 use crate::find::{Finder, Kind};
 use crate::read::{Context, Outcome, Table};
 use crate::report::Report;
@@ -25,8 +26,6 @@ use std::path::Path;
 /// The issue code for a store that may only be read from a copy (`mirror: only`) and is too
 /// large for one.
 pub const MIRROR_TOO_LARGE: &str = "mirror_too_large";
-/// A fixture keeps a database as text under its name with this behind it.
-const TEXT: &str = ".sql";
 /// Bytes of such a text.
 const TEXT_BYTES: u64 = 64 << 20;
 /// Side files of a database, which a wide pattern finds too.
@@ -43,7 +42,7 @@ pub(crate) fn read(rule: &Sqlite, context: &Context<'_>) -> Outcome {
     let mut report = Report::default();
     let mut finder = Finder::new(context.world, context.roots, Kind::File);
     let fixture = context.world.is_fixture();
-    let stores = find(rule, &mut finder, fixture, &mut report);
+    let stores = find(rule, &mut finder, context.world, &mut report);
     let mut table = Table {
         files_matched: stores.len(),
         root_exists: finder.root_exists(&rule.path),
@@ -76,13 +75,14 @@ pub(crate) fn read(rule: &Sqlite, context: &Context<'_>) -> Outcome {
     Outcome { table, report }
 }
 
-fn find(rule: &Sqlite, finder: &mut Finder<'_>, fixture: bool, report: &mut Report) -> Vec<Store> {
+fn find(rule: &Sqlite, finder: &mut Finder<'_>, world: &World, report: &mut Report) -> Vec<Store> {
+    let fixture = world.is_fixture();
     let side = |hit: &Hit| {
         SIDE_FILES
             .iter()
             .any(|ending| hit.recorded.ends_with(ending))
     };
-    let is_text = |hit: &Hit| fixture && hit.recorded.ends_with(TEXT);
+    let is_text = |hit: &Hit| fixture && hit.recorded.ends_with(DATABASE_TEXT);
     let mut hits = finder.find(&rule.path, "", report);
     hits.retain(|hit| !side(hit) && !is_text(hit));
     if rule.pick == Pick::All {
@@ -96,12 +96,11 @@ fn find(rule: &Sqlite, finder: &mut Finder<'_>, fixture: bool, report: &mut Repo
         })
         .collect();
     if fixture {
-        let texts = finder.find(&rule.path, TEXT, report);
+        let texts = finder.find(&rule.path, DATABASE_TEXT, report);
         let new: Vec<Store> = texts
             .into_iter()
-            .filter_map(|mut hit| {
-                hit.recorded
-                    .truncate(hit.recorded.len().checked_sub(TEXT.len())?);
+            .filter_map(|hit| {
+                let hit = hit.of_text(world)?;
                 let there = stores
                     .iter()
                     .any(|store| store.hit.recorded == hit.recorded);

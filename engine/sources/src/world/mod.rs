@@ -9,6 +9,7 @@ mod paths;
 mod process;
 
 use crate::facts::{FactQuery, NativeFacts};
+use crate::file::DATABASE_TEXT;
 use axiowl_lang::world_spec::{Platform, WorldSpec};
 use axiowl_model::Timestamp;
 use paths::{Paths, plain};
@@ -194,9 +195,17 @@ impl World {
         self.paths.contain(canonical)
     }
 
-    /// Whether a file or folder of that recorded path exists.
+    /// Whether a file or folder of that recorded path exists; in a fixture, also a database
+    /// that is kept as text.
     pub fn exists(&self, recorded: &str) -> bool {
-        self.real_path(recorded).is_some_and(|path| path.exists()) || self.has_dir(recorded)
+        self.real_path(recorded).is_some_and(|path| path.exists())
+            || self.has_dir(recorded)
+            || self.is_fixture() && self.is_kept_as_text(recorded)
+    }
+
+    fn is_kept_as_text(&self, recorded: &str) -> bool {
+        let text = self.real_path(&format!("{}{DATABASE_TEXT}", plain(recorded)));
+        text.is_some_and(|path| path.is_file())
     }
 
     /// Whether a folder of that recorded path exists; in a fixture, also one that only the
@@ -288,6 +297,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("home/work/real")).unwrap();
         std::fs::write(dir.path().join("home/a.txt"), "a").unwrap();
+        std::fs::write(dir.path().join("home/kept.db.sql"), "").unwrap();
         let text = "now: 2026-11-30T14:00:00Z\nenv: { A: b, EMPTY: '' }\ndirs: [/srv/only-listed/]\n\
             executables: { tool: /opt/tool }\nlocks: [/home/dev/x.lock]\npids: { 7: 42 }\n\
             facts: { yes: true, some: [s1] }\nmaps: { /home/dev: home }\nregistered: { s1: [p] }\n";
@@ -306,6 +316,7 @@ mod tests {
         assert!(world.dir_exists("/srv/only-listed") && world.exists("/srv/only-listed/"));
         assert!(world.dir_exists("/home/dev/work/real") && !world.dir_exists("/home/dev/a.txt"));
         assert!(world.exists("/home/dev/a.txt"));
+        assert!(world.exists("/home/dev/kept.db") && !world.exists("/home/dev/other.db"));
         assert!(!world.exists("/etc/passwd") && !world.dir_exists("/tmp"));
         assert_eq!(world.executable("tool").as_deref(), Some("/opt/tool"));
         assert_eq!(world.executable("sh"), None);
