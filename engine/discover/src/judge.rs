@@ -11,7 +11,9 @@ use axiowl_lang::cond::{Cond, Targeted};
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::{Grant, Outside};
 use axiowl_lang::template::Template;
-use axiowl_model::{DiscoveredAgent, Issue, Kind, SessionKey, Status, Step, codes, display_safe};
+use axiowl_model::{
+    DiscoveredAgent, Issue, Kind, SessionKey, Status, Step, UNTITLED, codes, display_safe,
+};
 use axiowl_sources::World;
 use axiowl_sources::read::Tables;
 
@@ -198,10 +200,11 @@ impl Bench<'_> {
             .as_ref()
             .map_or("cwd", |field| field.value.as_str());
         let seen = rule.rows.seen_at.iter().flat_map(|fields| fields.iter());
+        let untitled = self.untitled();
         let agent = DiscoveredAgent {
             key,
-            display_name: name.as_ref().map(|name| name.text.clone()),
-            weak_name: name.is_some_and(|name| name.weak),
+            weak_name: name.as_ref().map_or(untitled.is_some(), |name| name.weak),
+            display_name: name.map(|name| name.text).or(untitled),
             status,
             kind,
             sendable: send,
@@ -344,6 +347,12 @@ impl Bench<'_> {
             return Some("written by an untested version".into());
         }
         self.guard.clone()
+    }
+
+    /// What a session without a usable name is shown as, where the rule wants it shown.
+    fn untitled(&self) -> Option<String> {
+        let naming = self.loaded.rule.name.as_ref()?;
+        naming.untitled_fallback.then(|| UNTITLED.to_owned())
     }
 
     fn partial_outside(&self) -> bool {

@@ -22,6 +22,7 @@ pub mod record;
 mod report;
 mod roots;
 mod sqlite;
+mod unread;
 pub mod world;
 
 pub use facts::{FactQuery, NativeFacts};
