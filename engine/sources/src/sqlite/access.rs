@@ -257,20 +257,23 @@ impl Copy {
         };
         let log = beside(path, "-wal");
         let header = header(&log)?;
-        copy_file(path, &copy.database(), before.database.size)?;
+        // To its end as it is now: a checkpoint may have made it longer since `before`, and a log
+        // that started over since then no longer holds what it wrote.
+        copy_file(path, &copy.database(), COPY)?;
         if before.log.is_some() {
             copy_file(&log, &beside(&copy.database(), "-wal"), COPY)?;
         }
         let after = State::of(path)?;
+        // Times are coarse: a small log can start over between two of them and keep its size.
+        let same_log = self::header(&log).is_ok_and(|now| now == header);
         let only_grew = || {
             let same = |(a, b): (&Stamp, &Stamp)| a.inode == b.inode && a.size <= b.size;
             let logs = before.log.as_ref().zip(after.log.as_ref());
             before.database.inode == after.database.inode
                 && logs.is_some_and(same)
                 && !after.hot_journal
-                && self::header(&log).is_ok_and(|now| now == header)
         };
-        Ok((after == *before || only_grew()).then_some(copy))
+        Ok((same_log && (after == *before || only_grew())).then_some(copy))
     }
 
     fn database(&self) -> PathBuf {
