@@ -7,7 +7,9 @@
 //! provider by name.
 
 mod column;
+mod convert;
 mod document;
+mod encoding;
 mod facts;
 mod file;
 mod find;
@@ -16,13 +18,18 @@ mod folder;
 mod harness;
 pub mod jsonl;
 mod jsonscan;
+mod pbtext;
 pub mod pointer;
+mod protobuf;
 pub mod read;
 pub mod record;
 mod report;
 mod roots;
 mod sqlite;
+mod text;
+mod tsv;
 mod unread;
+mod wire;
 pub mod world;
 
 pub use facts::{FactQuery, NativeFacts};
