@@ -128,7 +128,7 @@ impl Bench<'_> {
             session,
             status,
             error.as_deref(),
-            untested.is_some(),
+            untested.as_deref(),
         );
         if let Some(reviewer) = reviewer.filter(|_| (enroll || send) && barred.is_none()) {
             let context = Context {
@@ -316,7 +316,7 @@ impl Bench<'_> {
         session: &str,
         status: Status,
         error: Option<&str>,
-        untested: bool,
+        untested: Option<&str>,
     ) -> Option<String> {
         if session.trim().is_empty() {
             return Some("it has no session id".into());
@@ -329,6 +329,15 @@ impl Bench<'_> {
         }
         if let Some(error) = error {
             return Some(error.to_owned());
+        }
+        if let Some(tested) = self.loaded.rule.tested.as_ref()
+            && let (Status::Partial, Some(version), true) =
+                (status, untested, self.partial_outside())
+        {
+            let (program, ranges) = (&tested.program, tested.shown());
+            return Some(format!(
+                "written by {program} {version}; only {ranges} are reviewed"
+            ));
         }
         if matches!(
             status,
@@ -343,7 +352,7 @@ impl Bench<'_> {
         ) {
             return Some(format!("its status is {status}"));
         }
-        if untested && self.partial_outside() {
+        if untested.is_some() && self.partial_outside() {
             return Some("written by an untested version".into());
         }
         self.guard.clone()
@@ -365,7 +374,11 @@ impl Bench<'_> {
 
     fn untested(&self, row: &axiowl_sources::Row) -> Option<String> {
         let tested = self.loaded.rule.tested.as_ref()?;
-        let version = text(value(row, &tested.field.as_ref()?.value))?;
+        let version = text(value(row, &tested.field.as_ref()?.value));
+        let Some(version) = version.filter(|version| !version.trim().is_empty()) else {
+            // Nobody knows what wrote it; only where that matters is it unreviewed.
+            return self.partial_outside().then(|| "(no version)".to_owned());
+        };
         let covers = |(from, to)| crate::drift::within(&version, from, to);
         (!tested.covered().into_iter().any(covers)).then_some(version)
     }
