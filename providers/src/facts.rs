@@ -34,7 +34,11 @@ mod tests {
 
     #[test]
     fn every_fact_has_a_name_here_and_one_owner() {
-        let owned: Vec<&str> = ALL.iter().flat_map(|facts| facts.names()).copied().collect();
+        let owned: Vec<&str> = ALL
+            .iter()
+            .flat_map(|facts| facts.names())
+            .copied()
+            .collect();
         assert_eq!(owned, NAMES);
     }
 }

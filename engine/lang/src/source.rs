@@ -11,7 +11,7 @@ pub mod sqlite;
 pub use command::{Command, Readonly};
 pub use convert::{Convert, Converts};
 pub use document::{Document, Each, PbText, Text, TextRow, Tsv};
-pub use folder::{FileFact, Folder, FolderField};
+pub use folder::{FileFact, Files, Folder, FolderField};
 pub use jsonl::{Jsonl, Keep, MutationLog, Per, Take, Then};
 pub use proto::{Message, ProtoEach, ProtoFields, Protobuf};
 pub use sqlite::{Encoding, KeyValue, Mirror, Pick, ProtoColumn, Sqlite, Statement};
@@ -47,6 +47,8 @@ pub enum Source {
     Protobuf(Protobuf),
     /// One row a folder, with files in it as fields.
     Folder(Folder),
+    /// One row a file, of which nothing is opened.
+    Files(Files),
     /// Tab-separated values under a header line.
     Tsv(Tsv),
     /// What a provider's program prints, where the user allows it to run.
@@ -56,10 +58,10 @@ pub enum Source {
 /// Fields that every row read from a file has, beside those the rule takes.
 ///
 /// `path` as recorded by the examined world, `stem` (file name without its last
-/// extension), `folder` (name of the folder it lies in), `size` in bytes, `mtime` in
-/// milliseconds since the epoch. Rows of a database have them with `file_fields: true` and
-/// with `key_value`; the output of a command has none.
-pub const FILE_FIELDS: [&str; 5] = ["path", "stem", "folder", "size", "mtime"];
+/// extension), `folder` (name of the folder it lies in), `above` (name of the folder that one
+/// lies in), `size` in bytes, `mtime` in milliseconds since the epoch. Rows of a database have
+/// them with `file_fields: true` and with `key_value`; the output of a command has none.
+pub const FILE_FIELDS: [&str; 6] = ["path", "stem", "folder", "above", "size", "mtime"];
 
 /// The field that elements of a mapping have beside those the rule takes: the key they
 /// stand under (absent for elements of a list).
@@ -85,6 +87,7 @@ impl Source {
             Self::PbText(_) => "pbtext",
             Self::Protobuf(_) => "protobuf",
             Self::Folder(_) => "folder",
+            Self::Files(_) => "files",
             Self::Tsv(_) => "tsv",
             Self::Command(_) => "command",
         }
@@ -101,6 +104,7 @@ impl Source {
             Self::PbText(s) => &s.path,
             Self::Protobuf(s) => &s.path,
             Self::Folder(s) => &s.path,
+            Self::Files(s) => &s.path,
             Self::Tsv(s) => &s.path,
             Self::Command(_) => &[],
         }
@@ -130,6 +134,7 @@ impl Source {
             Self::PbText(s) => &s.convert,
             Self::Protobuf(s) => &s.convert,
             Self::Folder(s) => &s.convert,
+            Self::Files(s) => &s.convert,
             Self::Tsv(s) => &s.convert,
             Self::Command(s) => &s.convert,
         }
@@ -213,6 +218,10 @@ impl Source {
                 out
             }
             Self::Folder(s) => of(s.fields.keys(), &["fields"]),
+            Self::Files(s) => {
+                let groups = s.name.iter().flat_map(|p| p.0.capture_names().flatten());
+                groups.map(|group| (group, vec!["name"])).collect()
+            }
             Self::Tsv(s) => of(s.columns.keys(), &["columns"]),
             Self::Command(s) => of(s.fields.keys(), &["fields"]),
         };

@@ -38,9 +38,9 @@ fn main() {
         std::time::SystemTime::now().into(),
     );
     let options = ReadOptions {
-        deep: false,
         strong_fields: strong,
         threads: args.get(4).map(|n| n.parse().unwrap()),
+        ..ReadOptions::default()
     };
     let cpu = || {
         let t = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);

@@ -1,6 +1,6 @@
 //! A file or folder that a source's patterns found, and the fields every row has of it.
 
-use crate::Row;
+use crate::{Row, World};
 use axiowl_model::Timestamp;
 use serde_json::Value;
 use std::fs::Metadata;
@@ -22,18 +22,20 @@ pub(crate) struct Hit {
 }
 
 impl Hit {
-    /// A hit with what its metadata says.
+    /// A hit with what its metadata, or in a fixture the world, says.
     pub(crate) fn new(
+        world: &World,
         real: PathBuf,
         recorded: String,
         metadata: &Metadata,
         pattern: usize,
     ) -> Self {
+        let mtime = world.recorded_mtime(&recorded);
         Self {
             real,
             recorded,
             size: metadata.len(),
-            mtime: mtime(metadata),
+            mtime: mtime.unwrap_or_else(|| self::mtime(metadata)),
             pattern,
         }
     }
@@ -43,18 +45,21 @@ impl Hit {
         lossy(self.real.file_stem())
     }
 
-    /// The fields `path`, `stem`, `folder`, `size` and `mtime`.
+    /// The fields `path`, `stem`, `folder`, `above`, `size` and `mtime`.
     pub(crate) fn fields(&self) -> Row {
         self.fields_named(self.stem())
     }
 
     /// The same with another stem.
     pub(crate) fn fields_named(&self, stem: String) -> Row {
-        let folder = lossy(self.real.parent().and_then(Path::file_name));
+        let parent = self.real.parent();
+        let folder = lossy(parent.and_then(Path::file_name));
+        let above = lossy(parent.and_then(Path::parent).and_then(Path::file_name));
         let mut row = Row::new();
         row.insert("path".into(), Value::String(self.recorded.clone()));
         row.insert("stem".into(), Value::String(stem));
         row.insert("folder".into(), Value::String(folder));
+        row.insert("above".into(), Value::String(above));
         row.insert("size".into(), Value::from(self.size));
         row.insert("mtime".into(), Value::from(self.mtime));
         row

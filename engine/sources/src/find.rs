@@ -12,6 +12,7 @@ use crate::report::Report;
 use crate::roots::{Place, Root};
 use axiowl_lang::at::At;
 use axiowl_lang::secrets::is_secret_path;
+use axiowl_lang::source::STATE_ROOT;
 use axiowl_lang::template::{Piece, Template};
 use axiowl_model::{Issue, codes};
 use pattern::{Part, parts};
@@ -104,9 +105,11 @@ impl<'a> Finder<'a> {
         all
     }
 
-    /// Whether any root that the patterns start with exists.
+    /// Whether any root of the provider that the patterns start with exists. AxiOwl's own
+    /// folder says nothing about a provider.
     pub(crate) fn root_exists(&self, patterns: &[At<Template>]) -> bool {
-        let mut named = patterns.iter().flat_map(|t| t.fields());
+        let named = patterns.iter().flat_map(|t| t.fields());
+        let mut named = named.filter(|name| *name != STATE_ROOT);
         named.any(|name| {
             self.roots
                 .get(name)
@@ -217,7 +220,7 @@ impl<'a> Finder<'a> {
             return;
         }
         walk.hits
-            .push(Hit::new(path, recorded, metadata, walk.pattern));
+            .push(Hit::new(self.world, path, recorded, metadata, walk.pattern));
     }
 
     /// What a symlink leads to, when that lies below the root and is no secret.
@@ -331,7 +334,7 @@ impl<'a> Finder<'a> {
         };
         metadata
             .is_file()
-            .then(|| Hit::new(real, recorded.to_owned(), &metadata, 0))
+            .then(|| Hit::new(self.world, real, recorded.to_owned(), &metadata, 0))
     }
 
     /// The canonical folder a file lies in; asked once for each folder.

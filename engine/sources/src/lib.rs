@@ -12,12 +12,14 @@ mod document;
 mod encoding;
 mod facts;
 mod file;
+mod files;
 mod find;
 mod folder;
 #[cfg(test)]
 mod harness;
 pub mod jsonl;
 mod jsonscan;
+mod mutation_log;
 mod pbtext;
 pub mod pointer;
 mod protobuf;

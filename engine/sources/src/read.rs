@@ -9,7 +9,8 @@ use crate::report::Report;
 use crate::roots::{self, Root};
 use crate::sqlite::Copies;
 use crate::{
-    Row, World, convert, document, folder, jsonl, pbtext, protobuf, sqlite, text, tsv, unread,
+    Row, World, convert, document, files, folder, jsonl, mutation_log, pbtext, protobuf, sqlite,
+    text, tsv, unread,
 };
 use axiowl_lang::fields::followed_source;
 use axiowl_lang::load::LoadedRule;
@@ -219,6 +220,8 @@ fn read_source(name: &str, source: &Source, context: &Context<'_>) -> Outcome {
         Source::Yaml(rule) => document::read(rule, Form::Yaml, context),
         Source::Toml(rule) => document::read(rule, Form::Toml, context),
         Source::Folder(rule) => folder::read(rule, context),
+        Source::Files(rule) => files::read(rule, context),
+        Source::MutationLog(rule) => mutation_log::read(rule, context),
         Source::Text(rule) => text::read(rule, context),
         Source::PbText(rule) => pbtext::read(rule, context),
         Source::Protobuf(rule) => protobuf::read(rule, context),

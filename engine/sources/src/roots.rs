@@ -3,11 +3,13 @@
 //! The first candidate whose variables are set and whose folder exists is the root. A
 //! candidate made of variables alone decides even when its folder is missing, and one that
 //! starts with a variable rules out the default folders behind it: a provider told to live
-//! there does not live in its default folder. It must not read any file.
+//! there does not live in its default folder. AxiOwl's own folder is a root of every rule. It
+//! must not read any file.
 
 use crate::World;
 use axiowl_lang::at::At;
 use axiowl_lang::rule::Rule;
+use axiowl_lang::source::STATE_ROOT;
 use axiowl_lang::template::{Piece, Template};
 use axiowl_model::{Issue, codes};
 use std::borrow::Cow;
@@ -36,6 +38,11 @@ pub(crate) struct Place {
 pub(crate) fn resolve(rule: &Rule, world: &World) -> (BTreeMap<String, Root>, Vec<Issue>) {
     let mut roots = BTreeMap::new();
     let mut issues = Vec::new();
+    if let Some(recorded) = world.state() {
+        let recorded = recorded.to_owned();
+        let place = place(&recorded, world);
+        roots.insert(STATE_ROOT.to_owned(), Root { recorded, place });
+    }
     // Each round settles at least one root; what is left then names itself in a circle.
     loop {
         let before = roots.len();

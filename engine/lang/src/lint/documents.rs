@@ -13,14 +13,16 @@ pub(super) fn check(lint: &mut Lint, name: &str, source: &Source) {
         Source::Toml(doc) => document(lint, name, "toml", doc),
         Source::Folder(folder) => folder_files(lint, folder),
         Source::Command(command) => program(lint, name, command),
-        Source::MutationLog(_)
+        Source::Files(_)
+        | Source::MutationLog(_)
         | Source::Text(_)
         | Source::PbText(_)
         | Source::Protobuf(_)
         | Source::Tsv(_) => {}
         Source::Sqlite(_) | Source::Jsonl(_) => return,
     }
-    if source.own_fields().is_empty() && !matches!(source, Source::Folder(_)) {
+    let by_name = matches!(source, Source::Folder(_) | Source::Files(_));
+    if source.own_fields().is_empty() && !by_name {
         let at = lint.key(&["sources", name, source.reader()]);
         lint.takes_nothing(at, name);
     }

@@ -1,4 +1,4 @@
-//! One row a folder.
+//! One row a folder, or a file by its name alone.
 
 use super::{Converts, default_document, default_files};
 use crate::at::At;
@@ -22,6 +22,22 @@ pub struct Folder {
     #[serde(default = "default_document")]
     pub max_bytes: ByteSize,
     /// Folders read at most.
+    #[serde(default = "default_files")]
+    pub max_files: usize,
+    /// How fields are turned into what rules compare.
+    #[serde(default)]
+    pub convert: Converts,
+}
+
+/// One row a file, by its name, size and time alone; nothing is opened.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Files {
+    /// File patterns below a root.
+    pub path: OneOrMany<At<Template>>,
+    /// A pattern the file's stem must match; its named groups become fields.
+    pub name: Option<At<Pattern>>,
+    /// Files listed at most, those changed last.
     #[serde(default = "default_files")]
     pub max_files: usize,
     /// How fields are turned into what rules compare.

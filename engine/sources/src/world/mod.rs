@@ -38,6 +38,8 @@ pub struct World {
     paths: Paths,
     executables: BTreeMap<String, String>,
     registered: BTreeMap<String, Vec<String>>,
+    /// AxiOwl's own folder, as recorded.
+    state: Option<String>,
     native: Option<Arc<dyn NativeFacts>>,
     /// What a fixture recorded; without it, this machine is asked.
     recorded: Option<Recorded>,
@@ -62,6 +64,7 @@ impl World {
             paths: Paths::Same,
             executables: BTreeMap::new(),
             registered: BTreeMap::new(),
+            state: None,
             native: None,
             recorded: None,
         }
@@ -97,6 +100,7 @@ impl World {
             paths: Paths::mapped(pairs),
             executables: spec.executables.clone(),
             registered: spec.registered.clone(),
+            state: Some(plain(&spec.state_folder()).to_owned()),
             native: None,
             recorded: Some(Recorded {
                 spec: Arc::new(spec.clone()),
@@ -119,6 +123,14 @@ impl World {
         self
     }
 
+    /// The folder of AxiOwl's own files on this machine. A fixture has its own.
+    pub fn with_state(mut self, dir: &Path) -> Self {
+        if !self.is_fixture() {
+            self.state = Some(dir.to_string_lossy().into_owned());
+        }
+        self
+    }
+
     /// Which provider keys each session id stands under in the registry.
     pub fn set_registered(&mut self, sessions: BTreeMap<String, Vec<String>>) {
         self.registered = sessions;
@@ -137,6 +149,20 @@ impl World {
     /// The home folder, as recorded.
     pub fn home(&self) -> &str {
         &self.home
+    }
+
+    /// AxiOwl's own folder, as recorded; the root `{state}` of every rule.
+    pub fn state(&self) -> Option<&str> {
+        self.state.as_deref()
+    }
+
+    /// When a file of a fixture was last changed, in milliseconds since the epoch: as its
+    /// description says, else at the moment its clock stands at. A checkout's own times mean
+    /// nothing. `None` on this machine, where the file says it.
+    pub(crate) fn recorded_mtime(&self, recorded: &str) -> Option<i64> {
+        let known = self.recorded.as_ref()?;
+        let written = known.spec.mtimes.get(recorded).copied();
+        Some(written.unwrap_or(self.now).as_millis())
     }
 
     /// An environment variable; an empty one counts as unset.

@@ -28,7 +28,9 @@ impl Store {
     }
 
     fn count(&self, mirror: Mirror) -> (Option<i64>, Vec<String>) {
+        let world = crate::harness::Home::new().world();
         let hit = Hit::new(
+            &world,
             self.path(),
             "/db".into(),
             &self.path().metadata().unwrap(),
