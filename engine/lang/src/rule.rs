@@ -205,9 +205,6 @@ pub struct Rows {
     pub from: Option<OneOrMany<At<String>>>,
     /// The provider session id.
     pub session: Option<At<Template>>,
-    /// Fields cut out of others by a pattern, before anything is joined, so that joins can
-    /// use them; absent when the pattern does not match.
-    pub cut: Option<BTreeMap<String, At<Cut>>>,
     /// Fields put in place of a missing one: the first that is present.
     #[serde(rename = "let")]
     pub first_of: Option<BTreeMap<String, OneOrMany<At<String>>>>,
@@ -224,16 +221,6 @@ pub struct Rows {
     pub cwd: Option<At<String>>,
     /// Other sources, joined by a field.
     pub join: Option<Vec<At<Join>>>,
-}
-
-/// A field that is part of another one.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Cut {
-    /// The field it is cut from.
-    pub from: At<String>,
-    /// A pattern; its first group (or whole match) is the value.
-    pub by: At<Pattern>,
 }
 
 /// A left join on one field, hash-indexed once.
