@@ -157,3 +157,71 @@ fn rejected(reject: Reject, text: &str, session: &str) -> Option<&'static str> {
         Reject::SessionId => "is the session id",
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axiowl_lang::at::At;
+    use axiowl_lang::cond::{Cond, Test};
+    use axiowl_model::Timestamp;
+    use axiowl_sources::World;
+    use serde_json::json;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_candidate_counts_only_where_its_condition_holds_and_says_why_not() {
+        let chosen = Cond::Field {
+            name: At::unplaced("chosen".into()),
+            test: At::unplaced(Test::Equals(true.into())),
+        };
+        let candidate = |label: &str, weak, when| {
+            At::unplaced(Candidate {
+                from: At::unplaced("name".into()),
+                label: label.into(),
+                weak,
+                clip: None,
+                basename: false,
+                first_line: false,
+                prefix: None,
+                when,
+                strip: Vec::new(),
+            })
+        };
+        let naming = Naming {
+            candidates: vec![
+                candidate("chosen", false, Some(chosen)),
+                candidate("made", true, None),
+            ],
+            reject: None,
+            session_fallback: None,
+        };
+        let now = Timestamp::from_millis(0);
+        let world = World::real("/h".into(), BTreeMap::new(), now);
+        let roots = BTreeMap::new();
+        let named = |chosen: bool| {
+            let row = json!({ "name": "Design Review", "chosen": chosen });
+            let scope = Scope {
+                row: row.as_object().unwrap(),
+                world: &world,
+                roots: &roots,
+                session: "s1",
+                targeted: Targeted::None,
+            };
+            let mut notes = Vec::new();
+            let name = choose(&naming, &scope, &mut |won, words, _| {
+                notes.push((won, words))
+            });
+            (name.unwrap(), notes)
+        };
+        let (name, notes) = named(true);
+        assert_eq!((name.text.as_str(), name.weak), ("Design Review", false));
+        assert_eq!(notes.len(), 1);
+        let (name, notes) = named(false);
+        assert_eq!((name.text.as_str(), name.weak), ("Design Review", true));
+        assert!(
+            notes[0].1.contains("chosen is true, saw false"),
+            "{}",
+            notes[0].1
+        );
+    }
+}
