@@ -278,9 +278,9 @@ fn c390_a_sub_agents_transcript_is_linked_to_its_parent() {
         (&parent["kind"], &parent["sendable"]),
         (&"main".into(), &true.into())
     );
-    let said = format!(
-        "{}{}{}",
-        child["reason"], child["evidence"], child["last_error"]
+    let reason = child["reason"].as_str().expect("reason");
+    assert!(
+        reason.contains("belongs to session") && reason.contains(A),
+        "{child}"
     );
-    assert!(said.contains(A), "the parent is not named: {child}");
 }

@@ -89,15 +89,9 @@ impl Bench<'_> {
 
         let (kind, said) = self.kind(&scope, &mut record);
         let name = rule.name.as_ref().and_then(|naming| {
-            naming::choose(
-                naming,
-                row,
-                session,
-                scope.targeted,
-                &mut |ok, words, span| {
-                    record.note("name", ok, words, span);
-                },
-            )
+            naming::choose(naming, &scope, &mut |ok, words, span| {
+                record.note("name", ok, words, span);
+            })
         });
         if let Some(name) = &name {
             scope.targeted = targeted(self.target, session, &full, &[&name.text]);
@@ -357,7 +351,8 @@ impl Bench<'_> {
     fn untested(&self, row: &axiowl_sources::Row) -> Option<String> {
         let tested = self.loaded.rule.tested.as_ref()?;
         let version = text(value(row, &tested.field.as_ref()?.value))?;
-        (!crate::drift::within(&version, &tested.from, &tested.to)).then_some(version)
+        let covers = |(from, to)| crate::drift::within(&version, from, to);
+        (!tested.covered().into_iter().any(covers)).then_some(version)
     }
 
     fn evidence(&self, scope: &Scope) -> Vec<String> {

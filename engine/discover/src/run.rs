@@ -10,7 +10,7 @@ use axiowl_lang::guard::guards;
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::source::Source;
 use axiowl_model::{DiscoveredAgent, Issue, LOCAL_NODE, Verdict, codes};
-use axiowl_sources::read::{ReadOptions, Tables, read_all};
+use axiowl_sources::read::{COPY_BYTES, ReadOptions, Tables, read_all};
 use axiowl_sources::{Row, World};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +30,8 @@ pub struct Options {
     pub home: String,
     /// Threads for reading; as many as there are cores when none is given.
     pub threads: Option<usize>,
+    /// Bytes of a SQLite store that a private copy is made of.
+    pub copy_bytes: u64,
 }
 
 impl Default for Options {
@@ -41,6 +43,7 @@ impl Default for Options {
             node: LOCAL_NODE.into(),
             home: String::new(),
             threads: None,
+            copy_bytes: COPY_BYTES,
         }
     }
 }
@@ -112,7 +115,7 @@ pub fn discover(loaded: &LoadedRule, world: &World, options: &Options) -> Report
     let tested = rule
         .tested
         .as_ref()
-        .map(|t| (t.program.as_str(), t.from.as_str(), t.to.as_str()));
+        .map(|t| (t.program.as_str(), t.shown()));
     let missing: Vec<String> = tables
         .tables
         .iter()
@@ -212,6 +215,7 @@ fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement
         deep: options.deep,
         strong_fields: strong_fields(loaded),
         threads: options.threads,
+        copy_bytes: options.copy_bytes,
     };
     let tables = read_all(loaded, world, &read);
     let known: Vec<String> = row_fields(rule).into_iter().collect();

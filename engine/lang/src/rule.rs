@@ -6,6 +6,7 @@
 use crate::at::At;
 use crate::cond::Cond;
 pub use crate::identity::{IdentityClass, IdentityRule, Require};
+pub use crate::root::RootRule;
 use crate::scalar::{OneOrMany, Pattern};
 use crate::source::Source;
 use crate::template::Template;
@@ -33,13 +34,17 @@ pub struct Rule {
     #[serde(default)]
     pub listed: Listed,
     /// Takes `roots`, `sources`, `rows`, `name`, `status`, `evidence`, `transcript` and `policy`, where
-    /// this rule does not give them (for `rows`: key by key), from a sibling rule that reads
-    /// the same store for another surface.
+    /// this rule does not give them (for `rows` and `name`: key by key), from a sibling rule
+    /// that reads the same store for another surface.
     pub shares: Option<At<String>>,
     /// Name → candidate folders; the first whose variables are set and which exists. A
-    /// candidate made of set variables alone decides even when its folder is missing.
+    /// candidate made of set variables alone decides even when its folder is missing. With
+    /// `every`, each one that exists.
     #[serde(default)]
-    pub roots: BTreeMap<String, OneOrMany<At<Template>>>,
+    pub roots: BTreeMap<String, RootRule>,
+    /// The roots that a further home of the provider (`homes` in config.yaml) stands for; all of
+    /// them when left out.
+    pub home: Option<OneOrMany<At<String>>>,
     /// Name → reader.
     #[serde(default)]
     pub sources: BTreeMap<String, Source>,
@@ -94,7 +99,7 @@ pub enum Listed {
     WhenPresent,
 }
 
-/// The versions a rule was tested with, inclusive.
+/// The versions a rule was tested with. Give `from` and `to`, or `ranges`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tested {
@@ -103,12 +108,48 @@ pub struct Tested {
     /// The field of a row that holds the version that wrote it.
     pub field: Option<At<String>>,
     /// Oldest tested version.
-    pub from: String,
+    pub from: Option<At<String>>,
     /// Newest tested version.
-    pub to: String,
-    /// What becomes of rows outside the range.
+    pub to: Option<At<String>>,
+    /// Several ranges; what lies between them is untested.
+    #[serde(default)]
+    pub ranges: Vec<At<VersionRange>>,
+    /// What becomes of rows outside the ranges.
     #[serde(default)]
     pub outside: Outside,
+}
+
+/// A range of versions, inclusive.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VersionRange {
+    /// Oldest.
+    pub from: At<String>,
+    /// Newest.
+    pub to: At<String>,
+}
+
+impl Tested {
+    /// The ranges: oldest and newest version of each, inclusive.
+    pub fn covered(&self) -> Vec<(&str, &str)> {
+        let single = self.from.as_deref().zip(self.to.as_deref());
+        let single = single.map(|(from, to)| (from.as_str(), to.as_str()));
+        let many = self.ranges.iter();
+        single
+            .into_iter()
+            .chain(many.map(|range| (range.from.as_str(), range.to.as_str())))
+            .collect()
+    }
+
+    /// The ranges in words: `1.0.0 to 1.19.5 and 2.2.0 to 2.2.5`.
+    pub fn shown(&self) -> String {
+        let ranges = self.covered();
+        let words: Vec<String> = ranges
+            .iter()
+            .map(|(from, to)| format!("{from} to {to}"))
+            .collect();
+        words.join(" and ")
+    }
 }
 
 /// What becomes of rows written by an untested version.
@@ -190,13 +231,12 @@ pub struct KindRule {
 #[serde(deny_unknown_fields)]
 pub struct Naming {
     /// In order of priority; the first usable one wins.
+    #[serde(default)]
     pub candidates: Vec<At<Candidate>>,
     /// What makes a candidate unusable.
-    #[serde(default)]
-    pub reject: Vec<At<Reject>>,
-    /// Whether the bare session id may stand in for a name.
-    #[serde(default)]
-    pub session_fallback: SessionFallback,
+    pub reject: Option<Vec<At<Reject>>>,
+    /// Whether the bare session id may stand in for a name; never when left out.
+    pub session_fallback: Option<SessionFallback>,
 }
 
 /// A place a name may come from.
@@ -220,6 +260,8 @@ pub struct Candidate {
     pub first_line: bool,
     /// Put in front.
     pub prefix: Option<String>,
+    /// Only for rows where this holds; always when left out.
+    pub when: Option<Cond>,
     /// What these match is cut out before anything else.
     #[serde(default)]
     pub strip: Vec<At<Pattern>>,

@@ -113,6 +113,7 @@ fn the_fields_of_a_row_are_exactly_these() {
     let desk = loaded(&folder("desk"));
     let fields: Vec<String> = row_fields(&desk.rule).into_iter().collect();
     let own = [
+        "above",
         "archived",
         "best",
         "composed",
@@ -151,18 +152,20 @@ fn the_fields_of_a_row_are_exactly_these() {
     };
     assert_eq!(
         below("index"),
-        ["folder", "id", "mtime", "name", "path", "size", "stem"]
+        [
+            "above", "folder", "id", "mtime", "name", "path", "size", "stem"
+        ]
     );
     assert_eq!(
         below("desktop"),
         [
-            "folder", "mtime", "path", "pinned", "roots", "size", "stem", "titles"
+            "above", "folder", "mtime", "path", "pinned", "roots", "size", "stem", "titles"
         ]
     );
     assert_eq!(
         below("extra"),
         [
-            "fid", "folder", "has_log", "mtime", "parts", "path", "size", "stem"
+            "above", "fid", "folder", "has_log", "mtime", "parts", "path", "size", "stem"
         ]
     );
     // A source that follows another has that one's fields too, to be joined by.

@@ -45,6 +45,8 @@ pub mod codes {
     pub const UNREADABLE: &str = "unreadable";
     /// A file, line or record is damaged.
     pub const DAMAGED: &str = "damaged";
+    /// A file of which nothing was written yet.
+    pub const EMPTY_FILE: &str = "empty_file";
     /// A cap on bytes, rows or files was reached; what lies beyond was not read.
     pub const CAP: &str = "cap_reached";
     /// A root that the environment names does not exist.

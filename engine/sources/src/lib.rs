@@ -7,21 +7,30 @@
 //! provider by name.
 
 mod column;
+mod convert;
 mod document;
+mod encoding;
 mod facts;
 mod file;
+mod files;
 mod find;
 mod folder;
 #[cfg(test)]
 mod harness;
 pub mod jsonl;
 mod jsonscan;
+mod mutation_log;
+mod pbtext;
 pub mod pointer;
+mod protobuf;
 pub mod read;
 pub mod record;
 mod report;
 mod roots;
 mod sqlite;
+mod text;
+mod tsv;
+mod wire;
 pub mod world;
 
 pub use facts::{FactQuery, NativeFacts};
