@@ -65,7 +65,7 @@ pub fn judge(
                 codes::BLIND,
                 format!("{matched} files are there and no session was understood"),
             ));
-        } else {
+        } else if tables.unread_files == 0 {
             verdict = verdict.max(Verdict::Drift);
             issues.push(Issue::new(
                 codes::DRIFT,

@@ -155,7 +155,7 @@ pub fn discover(loaded: &LoadedRule, world: &World, options: &Options) -> Report
         verdict: fit.verdict,
         complete: tables.tables.values().all(|table| !table.incomplete),
         targeted: options.target.is_some(),
-        present: tables.tables.values().any(|table| table.root_exists),
+        present: tables.unread_root_exists || tables.tables.values().any(|table| table.root_exists),
         sources: tables
             .tables
             .iter()

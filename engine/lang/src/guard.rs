@@ -98,6 +98,12 @@ fn columns(rule: &Rule, field: &str, depth: usize) -> Vec<(String, String)> {
             .flat_map(|n| columns(rule, n, depth + 1))
             .collect();
     }
+    if let Some(cut) = rule.rows.cut.as_ref().and_then(|m| m.get(field)) {
+        return match cut.from.as_str() == field {
+            true => base(rule, field),
+            false => columns(rule, &cut.from, depth + 1),
+        };
+    }
     let joins = || rule.rows.join.iter().flatten();
     if let Some(join) = joins().find(|j| j.name.as_str() == field) {
         return answer(join);
@@ -127,6 +133,10 @@ fn real(rule: &Rule, source: &str, column: &str) -> Option<(String, String)> {
 
 /// The column behind a yes-or-no or single-value join.
 fn answer(join: &Join) -> Vec<(String, String)> {
+    if join.on.as_str() == "*" {
+        // It asks for rows, not for a column.
+        return Vec::new();
+    }
     let column = [&join.member_of, &join.value_of, &join.to]
         .into_iter()
         .flatten()

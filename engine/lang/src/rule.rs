@@ -38,8 +38,9 @@ pub struct Rule {
     /// that reads the same store for another surface.
     pub shares: Option<At<String>>,
     /// Name → candidate folders; the first whose variables are set and which exists. A
-    /// candidate made of set variables alone decides even when its folder is missing. With
-    /// `every`, each one that exists.
+    /// candidate made of set variables alone decides even when its folder is missing; one that
+    /// starts with a set variable rules out those that start with none. With `every`, each
+    /// candidate that exists is a root.
     #[serde(default)]
     pub roots: BTreeMap<String, RootRule>,
     /// The roots that a further home of the provider (`homes` in config.yaml) stands for; all of
@@ -48,6 +49,10 @@ pub struct Rule {
     /// Name → reader.
     #[serde(default)]
     pub sources: BTreeMap<String, Source>,
+    /// Stores the provider is known to keep and this rule does not read, each with the reason.
+    /// Files that are there are reported; none is opened.
+    #[serde(default)]
+    pub unread: Vec<At<Unread>>,
     /// How rows are put together.
     #[serde(default)]
     pub rows: Rows,
@@ -163,6 +168,25 @@ pub enum Outside {
     Partial,
 }
 
+/// Files that are known and not read.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Unread {
+    /// File patterns below a root.
+    #[serde(default)]
+    pub files: OneOrMany<At<Template>>,
+    /// Only where this holds (`env`, `executable`); without `files`, what is reported.
+    pub when: Option<Cond>,
+    /// Files with these names do not count (`*` and `?` fit any text).
+    #[serde(default)]
+    pub except: Vec<At<String>>,
+    /// A file whose stem (name without its last extension) equals a field of a source's rows
+    /// does not count: `session.id`.
+    pub unless_in: Option<OneOrMany<At<String>>>,
+    /// Why they are not read, and what a person can do.
+    pub say: String,
+}
+
 /// How rows are put together.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -171,6 +195,9 @@ pub struct Rows {
     pub from: Option<OneOrMany<At<String>>>,
     /// The provider session id.
     pub session: Option<At<Template>>,
+    /// Fields cut out of others by a pattern, before anything is joined, so that joins can
+    /// use them; absent when the pattern does not match.
+    pub cut: Option<BTreeMap<String, At<Cut>>>,
     /// Fields put in place of a missing one: the first that is present.
     #[serde(rename = "let")]
     pub first_of: Option<BTreeMap<String, OneOrMany<At<String>>>>,
@@ -189,13 +216,24 @@ pub struct Rows {
     pub join: Option<Vec<At<Join>>>,
 }
 
+/// A field that is part of another one.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cut {
+    /// The field it is cut from.
+    pub from: At<String>,
+    /// A pattern; its first group (or whole match) is the value.
+    pub by: At<Pattern>,
+}
+
 /// A left join on one field, hash-indexed once.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Join {
     /// The other source.
     pub with: At<String>,
-    /// Field of the row; `*` joins the whole document.
+    /// Field of the row; `*` joins the whole document, or with `exists` asks whether the
+    /// other source has any row at all.
     pub on: At<String>,
     /// Field of the other source; the same name when left out.
     pub to: Option<At<String>>,
@@ -237,6 +275,10 @@ pub struct Naming {
     pub reject: Option<Vec<At<Reject>>>,
     /// Whether the bare session id may stand in for a name; never when left out.
     pub session_fallback: Option<SessionFallback>,
+    /// A session without a usable name is shown as "Untitled session". That names nothing: it
+    /// enrols nobody.
+    #[serde(default)]
+    pub untitled_fallback: bool,
 }
 
 /// A place a name may come from.

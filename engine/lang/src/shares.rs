@@ -88,6 +88,7 @@ pub(crate) fn fill(rule: &mut Rule, shared: Rule) {
     let Rows {
         from,
         session,
+        cut,
         first_of,
         make,
         filter,
@@ -99,6 +100,7 @@ pub(crate) fn fill(rule: &mut Rule, shared: Rule) {
     let rows = &mut rule.rows;
     rows.from = rows.from.take().or(from);
     rows.session = rows.session.take().or(session);
+    rows.cut = rows.cut.take().or(cut);
     rows.first_of = rows.first_of.take().or(first_of);
     rows.make = rows.make.take().or(make);
     rows.filter = rows.filter.take().or(filter);
@@ -118,5 +120,6 @@ fn named(own: Naming, shared: Naming) -> Naming {
         candidates,
         reject: own.reject.or(shared.reject),
         session_fallback: own.session_fallback.or(shared.session_fallback),
+        untitled_fallback: own.untitled_fallback || shared.untitled_fallback,
     }
 }

@@ -47,7 +47,7 @@ fn a_sharing_rule_takes_what_it_does_not_give() {
     let cli = loaded(&cli);
     assert_eq!(cli.rule.session_text(), "cli:{id}");
     assert_eq!(cli.rule.proof.len(), 1);
-    assert_eq!(cli.rule.status.len(), 5);
+    assert_eq!(cli.rule.status.len(), 6);
     assert_eq!(cli.rule.sources.len(), 7);
     assert!(cli.rule.aliases.is_empty() && cli.rule.identity.is_empty());
     assert_eq!(cli.rule.scope_word(), "desk-cli");
@@ -114,10 +114,12 @@ fn the_fields_of_a_row_are_exactly_these() {
     let fields: Vec<String> = row_fields(&desk.rule).into_iter().collect();
     let own = [
         "above",
+        "any_loose",
         "archived",
         "best",
         "composed",
         "cwd",
+        "day",
         "desk_title",
         "file",
         "folder",

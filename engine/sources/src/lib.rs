@@ -30,6 +30,7 @@ mod roots;
 mod sqlite;
 mod text;
 mod tsv;
+mod unread;
 mod wire;
 pub mod world;
 

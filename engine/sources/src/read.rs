@@ -10,7 +10,7 @@ use crate::roots::{self, Root};
 use crate::sqlite::Copies;
 use crate::{
     Row, World, convert, document, files, folder, jsonl, mutation_log, pbtext, protobuf, sqlite,
-    text, tsv,
+    text, tsv, unread,
 };
 use axiowl_lang::fields::followed_source;
 use axiowl_lang::load::LoadedRule;
@@ -54,8 +54,12 @@ pub struct Tables {
     pub roots: BTreeMap<String, String>,
     /// Source name to its rows.
     pub tables: BTreeMap<String, Table>,
-    /// What could not be read, by source and then by path.
+    /// What could not be read, by source and then by path; what the rule does not read.
     pub issues: Vec<Issue>,
+    /// Files of stores that the rule knows and does not read.
+    pub unread_files: usize,
+    /// Whether a root of such a store exists.
+    pub unread_root_exists: bool,
 }
 
 /// What one source gave.
@@ -193,6 +197,8 @@ pub(crate) fn read_sources(rule: &Rule, world: &World, options: &ReadOptions) ->
         by_source.insert(name, vec![Issue::new(codes::RULE_BROKEN, message)]);
     }
     issues.extend(by_source.into_values().flatten());
+    let seen = unread::look(rule, world, &roots, &tables);
+    issues.extend(seen.issues);
     let roots = roots
         .into_iter()
         .map(|(name, root)| (name, root.recorded().to_owned()))
@@ -201,6 +207,8 @@ pub(crate) fn read_sources(rule: &Rule, world: &World, options: &ReadOptions) ->
         roots,
         tables,
         issues,
+        unread_files: seen.files,
+        unread_root_exists: seen.root_exists,
     }
 }
 

@@ -1,10 +1,10 @@
 //! Finds the folders a rule reads below.
 //!
 //! The first candidate whose variables are set and whose folder exists is the root. A
-//! candidate made of variables alone decides even when its folder is missing: a provider
-//! told to live there does not live in its default folder. A root with `every` is each
-//! candidate that exists. AxiOwl's own folder is a root of every rule. It must not read any
-//! file.
+//! candidate made of variables alone decides even when its folder is missing, and one that
+//! starts with a variable rules out the default folders behind it: a provider told to live
+//! there does not live in its default folder. A root with `every` is each candidate that
+//! exists. AxiOwl's own folder is a root of every rule. It must not read any file.
 
 use crate::World;
 use axiowl_lang::rule::{RootRule, Rule};
@@ -105,7 +105,12 @@ fn choose(
 ) -> Root {
     let mut first = None;
     let mut folders: Vec<Folder> = Vec::new();
+    let mut told = false;
     for candidate in candidates.iter() {
+        let led = matches!(candidate.pieces().first(), Some(Piece::Variable(_)));
+        if told && !led && !candidates.every {
+            continue;
+        }
         let Some(recorded) = fill(candidate, roots, world) else {
             continue;
         };
@@ -115,6 +120,8 @@ fn choose(
             .iter()
             .all(|piece| matches!(piece, Piece::Variable(_)));
         if place.is_none() {
+            // A relative value means nothing (XDG says so for its own variables).
+            told |= led && world.is_absolute(&recorded);
             first.get_or_insert(recorded.clone());
             if !decides {
                 continue;
@@ -215,6 +222,14 @@ mod tests {
         assert_eq!(issues.len(), 1);
         assert_eq!(issues[0].code, codes::ROOT_MISSING);
         assert_eq!(issues[0].path.as_deref(), Some("/no/such"));
+
+        let below = "  a: [\"${P_HOME}/p\", \"${P_HOME}/q\", ~/.p]\n";
+        let set = |value: &str| resolved(home.path(), &[("P_HOME", value)], below);
+        assert_eq!(set("/no/such"), (vec!["a=/no/such/p?".to_owned()], vec![]));
+        assert_eq!(set("relative").0, ["a=~/.p"]);
+        std::fs::create_dir_all(home.path().join("told/q")).unwrap();
+        let told = home.path().join("told");
+        assert_eq!(set(told.to_str().unwrap()).0, ["a=~/told/q"]);
 
         let made = format!("{}/", made.to_str().unwrap());
         let (roots, issues) = resolved(home.path(), &[("P_HOME", &made)], one);

@@ -15,6 +15,7 @@ mod rows;
 mod shape;
 mod sources;
 mod sql;
+mod unread;
 
 use crate::at::{At, Span};
 use crate::codes;
@@ -52,6 +53,7 @@ pub(crate) fn all(subject: &Subject) -> Vec<Diagnostic> {
     };
     shape::check(&mut lint);
     sources::check(&mut lint);
+    unread::check(&mut lint);
     rows::check(&mut lint);
     names::check(&mut lint);
     ladder::check(&mut lint);

@@ -132,7 +132,24 @@ fn unknown_root(lint: &mut Lint, name: &str, at: Place) {
     }
 }
 
+/// Whether a path without a source starts with a declared root and goes on below it. A root
+/// that is not declared is reported here.
+pub(super) fn below_root(lint: &mut Lint, path: &At<Template>) -> bool {
+    let [Piece::Field(root), Piece::Text(rest)] = path.pieces() else {
+        return false;
+    };
+    if root != STATE_ROOT {
+        let at = lint.place(path.span);
+        unknown_root(lint, root, at);
+    }
+    rest.starts_with(['/', '\\'])
+}
+
 /// Whether a path has a `..` part.
+pub(super) fn is_climbing(path: &str) -> bool {
+    climbs(path)
+}
+
 fn climbs(path: &str) -> bool {
     path.split(['/', '\\']).any(|part| part.trim() == "..")
 }

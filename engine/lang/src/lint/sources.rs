@@ -187,7 +187,7 @@ fn one_take(lint: &mut Lint, jsonl: &Jsonl, take: &At<Take>) {
 
 impl Lint<'_> {
     /// `source.field` of another source.
-    fn foreign_field(&mut self, name: &At<String>) {
+    pub(super) fn foreign_field(&mut self, name: &At<String>) {
         let at = self.place(name.span);
         let Some((source, field)) = name.split_once('.') else {
             let message = format!("`{}` names no field of a source", name.value);

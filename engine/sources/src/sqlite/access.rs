@@ -314,6 +314,8 @@ impl Copy {
             folder: builder.tempdir()?,
         };
         let log = beside(path, "-wal");
+        // To its end as it is now: a checkpoint may have made it longer since `before`, and a log
+        // that started over since then no longer holds what it wrote.
         copy_file(path, &copy.database(), most)?;
         if before.log.is_some() {
             copy_file(&log, &beside(&copy.database(), "-wal"), most)?;

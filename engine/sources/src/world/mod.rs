@@ -185,6 +185,12 @@ impl World {
         self.paths.real(recorded)
     }
 
+    /// Whether a recorded path is absolute, on the system it was recorded on.
+    pub fn is_absolute(&self, recorded: &str) -> bool {
+        let drive = |text: &str| text.as_bytes().get(1) == Some(&b':');
+        recorded.starts_with(['/', '\\']) || (self.platform == Platform::Windows && drive(recorded))
+    }
+
     /// A real path as the examined world writes it.
     pub fn recorded(&self, real: &Path) -> String {
         self.paths.recorded(real)
