@@ -29,6 +29,7 @@ pub mod schema;
 pub mod secrets;
 mod shares;
 pub mod source;
+pub mod support;
 pub mod template;
 mod transcript;
 mod tree;
