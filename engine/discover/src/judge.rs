@@ -89,16 +89,9 @@ impl Bench<'_> {
 
         let (kind, said) = self.kind(&scope, &mut record);
         let name = rule.name.as_ref().and_then(|naming| {
-            naming::choose(
-                naming,
-                row,
-                session,
-                scope.targeted,
-                &|cond| self.when(&scope, cond),
-                &mut |ok, words, span| {
-                    record.note("name", ok, words, span);
-                },
-            )
+            naming::choose(naming, &scope, &mut |ok, words, span| {
+                record.note("name", ok, words, span);
+            })
         });
         if let Some(name) = &name {
             scope.targeted = targeted(self.target, session, &full, &[&name.text]);

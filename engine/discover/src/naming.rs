@@ -1,11 +1,10 @@
 //! Chooses a name: the first candidate that is usable, and why the others were not.
 
-use crate::condition::{text, value};
+use crate::condition::{Scope, text, value};
 use axiowl_lang::at::Span;
-use axiowl_lang::cond::{Cond, Targeted};
+use axiowl_lang::cond::Targeted;
 use axiowl_lang::rule::{Candidate, Naming, Reject, SessionFallback};
 use axiowl_model::{clip, display_safe, is_blank_name, is_uuid};
-use axiowl_sources::Row;
 use std::borrow::Cow;
 
 /// The name that won.
@@ -19,22 +18,25 @@ pub struct Name {
 /// A name longer than this is cut: a registry is no place for a whole prompt.
 const LONGEST: usize = 200;
 
-/// Tries the candidates in order; `when` says whether a condition holds and what it saw,
-/// `note(won, words, place)` hears about each.
+/// Tries the candidates in order; `note(won, words, place)` hears about each.
 pub fn choose(
     naming: &Naming,
-    row: &Row,
-    session: &str,
-    targeted: Targeted,
-    when: &dyn Fn(Option<&Cond>) -> (bool, String),
+    scope: &Scope,
     note: &mut dyn FnMut(bool, String, Option<Span>),
 ) -> Option<Name> {
+    let Scope {
+        row,
+        session,
+        targeted,
+        ..
+    } = *scope;
     for candidate in &naming.candidates {
         let label = &candidate.label;
         let from = &candidate.from.value;
-        let (counts, saw) = when(candidate.when.as_ref());
-        if !counts {
-            note(false, format!("{label}: {saw}"), Some(candidate.span));
+        let barred = candidate.when.as_ref().map(|when| scope.eval(when));
+        if let Some(outcome) = barred.filter(|outcome| !outcome.holds) {
+            let words = format!("{label} ({from}): not here, {}", outcome.why);
+            note(false, words, Some(candidate.span));
             continue;
         }
         let Some(raw) = text(value(row, from)) else {
@@ -159,33 +161,67 @@ fn rejected(reject: Reject, text: &str, session: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axiowl_lang::at::At;
+    use axiowl_lang::cond::{Cond, Test};
+    use axiowl_model::Timestamp;
+    use axiowl_sources::World;
     use serde_json::json;
+    use std::collections::BTreeMap;
 
     #[test]
-    fn a_candidate_counts_only_when_its_condition_holds() {
-        let naming: Naming = serde_yaml::from_str(
-            "candidates:\n  - { from: title, label: by hand, when: { by_hand: true } }\n  - { from: title, label: generated, weak: true }\n",
-        )
-        .unwrap();
-        let choose_for = |by_hand: bool| {
-            let row = json!({ "title": "Port the lexer", "by_hand": by_hand });
-            let mut notes = Vec::new();
-            let when = |cond: Option<&Cond>| (cond.is_none() || by_hand, "by_hand is no".into());
-            let name = choose(
-                &naming,
-                row.as_object().unwrap(),
-                "s",
-                Targeted::None,
-                &when,
-                &mut |won, words, _| notes.push((won, words)),
-            )
-            .unwrap();
-            (name.text, name.weak, notes)
+    fn a_candidate_counts_only_where_its_condition_holds_and_says_why_not() {
+        let chosen = Cond::Field {
+            name: At::unplaced("chosen".into()),
+            test: At::unplaced(Test::Equals(true.into())),
         };
-        let (text, weak, _) = choose_for(true);
-        assert_eq!((text.as_str(), weak), ("Port the lexer", false));
-        let (text, weak, notes) = choose_for(false);
-        assert_eq!((text.as_str(), weak), ("Port the lexer", true));
-        assert_eq!(notes[0], (false, "by hand: by_hand is no".to_owned()));
+        let candidate = |label: &str, weak, when| {
+            At::unplaced(Candidate {
+                from: At::unplaced("name".into()),
+                label: label.into(),
+                weak,
+                clip: None,
+                basename: false,
+                first_line: false,
+                prefix: None,
+                when,
+                strip: Vec::new(),
+            })
+        };
+        let naming = Naming {
+            candidates: vec![
+                candidate("chosen", false, Some(chosen)),
+                candidate("made", true, None),
+            ],
+            reject: None,
+            session_fallback: None,
+        };
+        let now = Timestamp::from_millis(0);
+        let world = World::real("/h".into(), BTreeMap::new(), now);
+        let roots = BTreeMap::new();
+        let named = |chosen: bool| {
+            let row = json!({ "name": "Design Review", "chosen": chosen });
+            let scope = Scope {
+                row: row.as_object().unwrap(),
+                world: &world,
+                roots: &roots,
+                session: "s1",
+                targeted: Targeted::None,
+            };
+            let mut notes = Vec::new();
+            let name = choose(&naming, &scope, &mut |won, words, _| {
+                notes.push((won, words))
+            });
+            (name.unwrap(), notes)
+        };
+        let (name, notes) = named(true);
+        assert_eq!((name.text.as_str(), name.weak), ("Design Review", false));
+        assert_eq!(notes.len(), 1);
+        let (name, notes) = named(false);
+        assert_eq!((name.text.as_str(), name.weak), ("Design Review", true));
+        assert!(
+            notes[0].1.contains("chosen is true, saw false"),
+            "{}",
+            notes[0].1
+        );
     }
 }

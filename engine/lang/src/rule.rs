@@ -245,8 +245,6 @@ pub struct Candidate {
     pub from: At<String>,
     /// What `explain` calls it.
     pub label: String,
-    /// Only when this holds.
-    pub when: Option<Cond>,
     /// Generated or derived: it enrols, but never replaces a strong name.
     #[serde(default)]
     pub weak: bool,
@@ -260,6 +258,8 @@ pub struct Candidate {
     pub first_line: bool,
     /// Put in front.
     pub prefix: Option<String>,
+    /// Only for rows where this holds; always when left out.
+    pub when: Option<Cond>,
     /// What these match is cut out before anything else.
     #[serde(default)]
     pub strip: Vec<At<Pattern>>,
