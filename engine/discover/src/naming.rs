@@ -18,8 +18,7 @@ pub struct Name {
 /// A name longer than this is cut: a registry is no place for a whole prompt.
 const LONGEST: usize = 200;
 
-/// Tries the candidates in order; `when` says whether a condition holds and what it saw,
-/// `note(won, words, place)` hears about each.
+/// Tries the candidates in order; `note(won, words, place)` hears about each.
 pub fn choose(
     naming: &Naming,
     scope: &Scope,

@@ -245,14 +245,12 @@ fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement
     let judge = |reviewer: &Option<Reviewer>, assembled: Assembled| {
         let copies = copies.get(&assembled.session).copied().unwrap_or(1);
         let judged = bench.judge(&assembled, copies, reviewer.as_ref());
-        let path = match &rule.transcript {
-            Some(transcript) => fill(&transcript.file, &assembled.row, &tables, world),
-            None => assembled
-                .row
-                .get("path")
-                .and_then(|path| path.as_str())
-                .map(str::to_owned),
-        };
+        // The file the row itself stands in; a row of a database has only its transcript.
+        let own = assembled.row.get("path").and_then(|path| path.as_str());
+        let path = own.map(str::to_owned).or_else(|| {
+            let transcript = rule.transcript.as_ref()?;
+            fill(&transcript.file, &assembled.row, &tables, world)
+        });
         Candidate {
             judged,
             path,
