@@ -190,6 +190,17 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
         .map_err(|error| Failure::new(Exit::Usage, format!("{}: {error}", path.display())))
 }
 
+/// Reads a regular file; opening a pipe would wait for somebody to write into it.
+fn read_file(path: &Path) -> std::io::Result<String> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::InvalidInput,
+            "it is no regular file",
+        ));
+    }
+    std::fs::read_to_string(path)
+}
+
 /// Reads a world file.
 pub fn read_world(path: &Path) -> Result<WorldSpec, Failure> {
     let name = path.display().to_string();
@@ -260,7 +271,7 @@ impl Own {
     pub fn config(&self) -> Result<Config, Failure> {
         let path = self.config_dir.join("config.yaml");
         let name = path.display().to_string();
-        let text = match std::fs::read_to_string(&path) {
+        let text = match read_file(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Config::default());
@@ -310,10 +321,12 @@ impl Own {
         let examined = common.home.as_deref().or(common.world.as_deref());
         Ok(match examined {
             None => self.root(),
-            Some(examined) => self
-                .root()
-                .join("homes")
-                .join(folder_name(&absolute(examined)?)),
+            // One home has one state folder, however its path is written.
+            Some(examined) => {
+                let path = absolute(examined)?;
+                let real = path.canonicalize().unwrap_or(path);
+                self.root().join("homes").join(folder_name(&real))
+            }
         })
     }
 

@@ -4,6 +4,7 @@
 //! production cannot disagree. This crate reads provider files only through
 //! `axiowl-sources`, keeps nothing, and knows no provider by name.
 
+mod aliases;
 mod assemble;
 mod condition;
 mod copies;

@@ -30,7 +30,7 @@ pub fn choose(
         targeted,
         ..
     } = *scope;
-    for candidate in &naming.candidates {
+    for (place, candidate) in naming.candidates.iter().enumerate() {
         let label = &candidate.label;
         let from = &candidate.from.value;
         let barred = candidate.when.as_ref().map(|when| scope.eval(when));
@@ -55,6 +55,15 @@ pub fn choose(
                     format!("{label} ({from}): {text:?}{weak}"),
                     Some(candidate.span),
                 );
+                for later in naming.candidates.iter().skip(place + 1) {
+                    let seen = self::text(value(row, &later.from.value))
+                        .map_or("absent".into(), |raw| {
+                            format!("saw {:?}", clip(&display_safe(&raw), 60))
+                        });
+                    let words =
+                        format!("{} ({}): not needed, {seen}", later.label, later.from.value);
+                    note(false, words, Some(later.span));
+                }
                 return Some(Name {
                     text,
                     weak: candidate.weak,
@@ -215,7 +224,10 @@ mod tests {
         };
         let (name, notes) = named(true);
         assert_eq!((name.text.as_str(), name.weak), ("Design Review", false));
-        assert_eq!(notes.len(), 1);
+        assert!(
+            notes[0].0 && !notes[1].0,
+            "the winner first, then what it beat: {notes:?}"
+        );
         let (name, notes) = named(false);
         assert_eq!((name.text.as_str(), name.weak), ("Design Review", true));
         assert!(

@@ -27,6 +27,8 @@ pub const COPY_BYTES: u64 = 256 << 20;
 pub struct ReadOptions {
     /// Scan the whole of files that `then: whole` names, however big.
     pub deep: bool,
+    /// With `deep`: only files whose path holds one of these; every file when empty.
+    pub deep_only: Vec<String>,
     /// The fields (source, field) that may give a strong name: `then: whole` scans on only
     /// while a file has given none of them.
     pub strong_fields: BTreeSet<(String, String)>,
@@ -42,6 +44,7 @@ impl Default for ReadOptions {
     fn default() -> Self {
         Self {
             deep: false,
+            deep_only: Vec::new(),
             strong_fields: BTreeSet::new(),
             threads: None,
             allow_commands: false,
