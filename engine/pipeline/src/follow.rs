@@ -1,7 +1,7 @@
 //! Watches the ledger until a message is where its sender wants it, or will not get there.
 
 use crate::ledger::{Ledger, LedgerError};
-use axiowl_model::{MessageId, Stage, StageLine};
+use axiowl_model::{MessageId, Move, Stage, StageLine};
 use std::time::{Duration, Instant};
 
 /// How waiting for a message ended.
@@ -69,9 +69,8 @@ pub(crate) fn wait_for(
     loop {
         for (number, new) in ledger.lines_since(id, seq)? {
             seq = number;
-            if !new.stage.is_late_proof(stage) {
-                stage = new.stage;
-            }
+            // Late proof is a line, and changes nothing.
+            stage = stage.move_to(new.stage).map_or(new.stage, Move::ends_at);
             pause = FIRST_PAUSE;
             line(new);
         }

@@ -3,7 +3,7 @@
 
 use crate::evidence_log::EvidenceLog;
 use crate::follow::{self, Followed};
-use crate::ledger::{Ledger, LedgerError};
+use crate::ledger::{Ledger, LedgerError, Opening};
 use crate::limits::Limits;
 use crate::pass::TargetedPass;
 use crate::spawn::StartWorker;
@@ -37,10 +37,24 @@ impl Pipeline {
         pass: Box<dyn TargetedPass>,
         starter: Box<dyn StartWorker>,
     ) -> Result<Self, LedgerError> {
+        Self::open_with(state_root, Opening::default(), limits, pass, starter)
+    }
+
+    /// The same with a clock and a patience of one's own.
+    ///
+    /// # Errors
+    /// When the ledger cannot be opened.
+    pub fn open_with(
+        state_root: impl AsRef<Path>,
+        opening: Opening,
+        limits: Limits,
+        pass: Box<dyn TargetedPass>,
+        starter: Box<dyn StartWorker>,
+    ) -> Result<Self, LedgerError> {
         let state_root = state_root.as_ref();
         Ok(Self {
             state_root: state_root.to_owned(),
-            ledger: Ledger::open(state_root)?,
+            ledger: Ledger::open_with(state_root, opening)?,
             registry: Registry::at(state_root),
             log: EvidenceLog::at(state_root),
             limits,
@@ -160,6 +174,20 @@ impl Pipeline {
             }
         }
         Ok(resumed)
+    }
+
+    /// Sees to it that a worker comes for a message that was just accepted: the one that waits
+    /// for its session already, or a new one. Returns why there is none.
+    pub(crate) fn have_served(&self, id: MessageId, key: &SessionKey) -> Option<String> {
+        match is_attended(&self.state_root, key) {
+            // It begins after this message was accepted, and so will find it.
+            Ok(true) => {
+                self.log.record("worker_waits", json!({"message_id": id}));
+                None
+            }
+            Ok(false) => self.start_worker(id).err().map(|error| error.to_string()),
+            Err(error) => Some(error.to_string()),
+        }
     }
 
     pub(crate) fn start_worker(&self, id: MessageId) -> io::Result<()> {

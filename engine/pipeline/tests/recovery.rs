@@ -74,7 +74,7 @@ fn a_handover_that_cannot_be_recorded_does_not_happen() {
     let settle = Arc::clone(&ledger);
     let edge = state.edge().hook(move |point, delivery| {
         if point == "before_starting" {
-            let step = Step::because(Stage::Failed, "settled meanwhile");
+            let step = Step::failed("settled meanwhile");
             settle.record(delivery.message_id, step).unwrap();
         }
     });

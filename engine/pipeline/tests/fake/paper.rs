@@ -96,7 +96,7 @@ impl PaperEdge {
     }
 
     pub fn table(&self) -> EdgeTable {
-        EdgeTable::new([Box::new(self.clone()) as Box<dyn Edge>])
+        EdgeTable::new([Box::new(self.clone()) as Box<dyn Edge>]).unwrap()
     }
 
     pub fn submits(&self) -> usize {
