@@ -46,7 +46,7 @@ pub fn serves(provider: &str) -> bool {
 
 /// What native code answers to rules.
 pub fn native_facts() -> Arc<dyn NativeFacts> {
-    Arc::new(codex_facts::CodexFacts)
+    Arc::new(codex_facts::CodexFacts::default())
 }
 
 /// What confirms the callers that a rule's `identity` names.

@@ -16,7 +16,7 @@ use axiowl_lang::template::{Piece, Template};
 use axiowl_model::{Issue, codes};
 use pattern::{Part, parts};
 use std::collections::{BTreeMap, HashMap};
-use std::fs::Metadata;
+use std::fs::{DirEntry, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -156,23 +156,24 @@ impl<'a> Finder<'a> {
                 }
             }
             Part::Wild(pattern) => {
-                for (path, name) in self.list(&dir, report) {
+                for (name, entry) in self.list(&dir, report) {
                     if !pattern.fits(&name) {
                         continue;
                     }
-                    match path.symlink_metadata() {
-                        Ok(metadata) => self.step(walk, path, &metadata, rest, report),
-                        Err(error) => report_unless_absent(report, self.world, &path, &error),
+                    match entry.metadata() {
+                        Ok(metadata) => self.step(walk, entry.path(), &metadata, rest, report),
+                        Err(error) => {
+                            report_unless_absent(report, self.world, &entry.path(), &error)
+                        }
                     }
                 }
             }
             Part::Deep => {
                 self.follow(walk, dir.clone(), rest, depth, report);
                 if depth < DEPTH {
-                    for (path, _) in self.list(&dir, report) {
-                        let real_folder = path.symlink_metadata().is_ok_and(|m| m.is_dir());
-                        if real_folder {
-                            self.follow(walk, path, parts, depth + 1, report);
+                    for (_, entry) in self.list(&dir, report) {
+                        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                            self.follow(walk, entry.path(), parts, depth + 1, report);
                         }
                     }
                 }
@@ -239,7 +240,7 @@ impl<'a> Finder<'a> {
     }
 
     /// The entries of a folder, sorted by name.
-    fn list(&mut self, dir: &Path, report: &mut Report) -> Vec<(PathBuf, String)> {
+    fn list(&mut self, dir: &Path, report: &mut Report) -> Vec<(String, DirEntry)> {
         let entries = match std::fs::read_dir(dir) {
             Ok(entries) => entries,
             Err(error) => {
@@ -256,14 +257,11 @@ impl<'a> Finder<'a> {
                 break;
             }
             match entry {
-                Ok(entry) => {
-                    let name = entry.file_name().to_string_lossy().into_owned();
-                    out.push((entry.path(), name));
-                }
+                Ok(entry) => out.push((entry.file_name().to_string_lossy().into_owned(), entry)),
                 Err(error) => report.unreadable(&self.world.recorded(dir), &error),
             }
         }
-        out.sort_unstable();
+        out.sort_by(|(a, _), (b, _)| a.cmp(b));
         out
     }
 

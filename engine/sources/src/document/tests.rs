@@ -120,6 +120,7 @@ fn yaml_documents() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn no_bytes_are_fatal(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let home = Home::new();

@@ -259,3 +259,6 @@ fn text(value: &Value) -> Option<Cow<'_, str>> {
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

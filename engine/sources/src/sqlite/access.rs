@@ -7,7 +7,7 @@
 //! the provider's own file in a way that could lock it or create a file next to it. It
 //! must not know what is in the tables.
 
-use super::guard;
+use super::{MIRROR_TOO_LARGE, guard};
 use crate::file::Hit;
 use crate::report::Report;
 use axiowl_lang::source::Mirror;
@@ -21,8 +21,6 @@ use std::time::{Duration, Instant};
 
 /// Bytes of database and log that are copied at most.
 pub(super) const COPY: u64 = 256 << 20;
-/// The issue for a store that may only be read from a copy and is too large for one.
-pub(super) const MIRROR_TOO_LARGE: &str = "mirror_too_large";
 /// How long another program's transaction is waited for.
 const PATIENCE: Duration = Duration::from_millis(250);
 /// How often it is looked whether it is over.
@@ -257,7 +255,9 @@ impl Copy {
         };
         let log = beside(path, "-wal");
         let header = header(&log)?;
-        copy_file(path, &copy.database(), before.database.size)?;
+        // Not only as much as it had before: what a checkpoint added since then may be gone
+        // from the log by the time its header was read.
+        copy_file(path, &copy.database(), COPY)?;
         if before.log.is_some() {
             copy_file(&log, &beside(&copy.database(), "-wal"), COPY)?;
         }

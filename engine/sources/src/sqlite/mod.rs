@@ -18,6 +18,9 @@ use rows::Found;
 use serde_json::Value;
 use std::path::Path;
 
+/// The issue code for a store that may only be read from a copy (`mirror: only`) and is too
+/// large for one.
+pub const MIRROR_TOO_LARGE: &str = "mirror_too_large";
 /// A fixture keeps a database as text under its name with this behind it.
 const TEXT: &str = ".sql";
 /// Bytes of such a text.
