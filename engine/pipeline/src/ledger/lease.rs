@@ -7,7 +7,7 @@ use crate::clock::after;
 use crate::limits::Limits;
 use crate::process::Owner;
 use crate::redact::redact;
-use axiowl_model::{MessageId, RunId, Stage, Timestamp};
+use axiowl_model::{MessageId, RunId, Stage, StageLine, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use std::time::Duration;
 
@@ -142,12 +142,31 @@ impl Ledger {
         })
     }
 
-    /// Whether a handover of the message has ever begun.
+    /// Whether a message waits and no handover of it has ever begun.
     ///
     /// # Errors
-    /// The database.
-    pub fn was_started(&self, id: MessageId) -> Result<bool, LedgerError> {
-        self.read("look for a handover", |db| has_started(db, id))
+    /// [`LedgerError::NoSuchMessage`], or the database.
+    pub(crate) fn is_untouched(&self, id: MessageId) -> Result<bool, LedgerError> {
+        self.read("look for a handover", |db| untouched(db, id))
+    }
+
+    /// Ends a message of which nothing was handed over; `None` when that is not sure. A worker
+    /// that has it already is stopped by [`Ledger::start`].
+    ///
+    /// # Errors
+    /// [`LedgerError::NoSuchMessage`], or the database.
+    pub(crate) fn take_back(
+        &self,
+        id: MessageId,
+        step: Step,
+    ) -> Result<Option<StageLine>, LedgerError> {
+        self.write("take a message back", |tx| {
+            if !untouched(tx, id)? {
+                return Ok(None);
+            }
+            let run = message::get(tx, id)?.run_id;
+            stages::step(tx, self.now(), id, run, step)
+        })
     }
 
     /// Gives a lease more time.
@@ -283,6 +302,10 @@ fn is_live(last: &Attempt, at: Timestamp, lease: Duration) -> bool {
     let left = last.expires_at.as_millis().saturating_sub(at.as_millis());
     let longest = i64::try_from(lease.as_millis()).unwrap_or(i64::MAX);
     left > 0 && left <= longest.saturating_mul(2) && !last.owner.is_gone()
+}
+
+fn untouched(db: &Connection, id: MessageId) -> Result<bool, Trouble> {
+    Ok(message::get(db, id)?.stage == Stage::Accepted && !has_started(db, id)?)
 }
 
 fn has_started(tx: &Connection, id: MessageId) -> Result<bool, Trouble> {

@@ -6,7 +6,7 @@ use super::recorder::{HandoverBarred, Recorder};
 use super::{Worker, WorkerError};
 use crate::edge::{EdgeContext, Finding, Liveness};
 use crate::edges::{Addressed, Letter};
-use crate::ledger::{Lease, Message, Step};
+use crate::ledger::{Lease, LedgerError, Message, Step};
 use crate::redact::Redactor;
 use axiowl_model::Stage;
 use serde_json::json;
@@ -68,7 +68,13 @@ impl Worker<'_> {
         let result = match catch_unwind(AssertUnwindSafe(submit)) {
             Ok(result) => result,
             Err(thrown) => match thrown.downcast::<HandoverBarred>() {
-                Ok(barred) => return Err(barred.0.into()),
+                Ok(barred) => {
+                    return match barred.0 {
+                        // Somebody settled it meanwhile; the session's other messages go on.
+                        LedgerError::IllegalMove { from, .. } => Ok(format!("settled as {from}")),
+                        error => Err(error.into()),
+                    };
+                }
                 // A defect of the edge. The lease stays, and the next worker looks.
                 Err(thrown) => resume_unwind(thrown),
             },

@@ -84,20 +84,24 @@ impl Worker<'_> {
         decision: Decision,
         by: &str,
     ) -> Result<Settled, WorkerError> {
+        let takes_back = matches!(decision, Decision::Refused | Decision::Failed);
+        // Nobody needs to stand still for a message to be taken back before it is handed over:
+        // a worker that is about to do so asks the ledger once more.
+        if takes_back && let Some(line) = self.ledger.take_back(id, Step::decided(decision, by))? {
+            self.log_settled(&line);
+            return Ok(Settled::Moved(vec![line]));
+        }
+        if !takes_back && self.ledger.is_untouched(id)? {
+            return Ok(Settled::unchanged(
+                "nothing of it was handed over yet; it can only be refused or failed",
+            ));
+        }
         let (message, _line) = self.resting(id)?;
         let stage = message.stage;
         if !(is_open(stage) || stage == Stage::Accepted) {
             return Ok(Settled::unchanged(format!("it is settled as {stage}")));
         }
-        // Whether an attempt began is what makes the difference between taking a message back
-        // and judging what became of it.
-        let untouched = stage == Stage::Accepted && !self.ledger.was_started(id)?;
-        if untouched && !matches!(decision, Decision::Refused | Decision::Failed) {
-            return Ok(Settled::unchanged(
-                "nothing of it was handed over yet; it can only be refused or failed",
-            ));
-        }
-        if !untouched && stage == Stage::Accepted && decision == Decision::Refused {
+        if stage == Stage::Accepted && decision == Decision::Refused {
             return Ok(Settled::unchanged(
                 "it may have been handed over; it can be seen, turn, failed or misdelivered",
             ));
@@ -135,15 +139,7 @@ impl Worker<'_> {
         for step in steps {
             match self.ledger.record(message.id, step.redacted(redactor)) {
                 Ok(Some(line)) => {
-                    self.log.record(
-                        "settled",
-                        json!({
-                            "message_id": message.id,
-                            "stage": line.stage,
-                            "evidence": line.evidence,
-                            "reason": line.reason,
-                        }),
-                    );
+                    self.log_settled(&line);
                     lines.push(line);
                 }
                 Ok(None) | Err(LedgerError::IllegalMove { .. }) => {}
@@ -154,6 +150,18 @@ impl Worker<'_> {
             return Ok(Settled::unchanged("the target's store says nothing new"));
         }
         Ok(Settled::Moved(lines))
+    }
+
+    fn log_settled(&self, line: &StageLine) {
+        self.log.record(
+            "settled",
+            json!({
+                "message_id": line.message_id,
+                "stage": line.stage,
+                "evidence": line.evidence,
+                "reason": line.reason,
+            }),
+        );
     }
 }
 
