@@ -2,7 +2,7 @@
 //! the MCP server hold one and use nothing else to send, follow and care for messages.
 
 use crate::evidence_log::EvidenceLog;
-use crate::follow::{self, Followed};
+use crate::follow::{self, Followed, Until};
 use crate::ledger::{Ledger, LedgerError, Opening};
 use crate::limits::Limits;
 use crate::pass::TargetedPass;
@@ -99,11 +99,11 @@ impl Pipeline {
         timeout: Duration,
         line: impl FnMut(StageLine),
     ) -> Result<Followed, LedgerError> {
-        self.wait(id, wanted, timeout, line, &mut || Ok(false))
+        self.wait(id, Until::Stage(wanted), timeout, line)
     }
 
-    /// The same until nothing more can come by itself: answered or ended, and nobody is
-    /// delivering it any more.
+    /// The same until nothing more comes by itself: its delivery is over, and it does not wait
+    /// for one.
     ///
     /// # Errors
     /// An unknown message, or the database.
@@ -113,32 +113,22 @@ impl Pipeline {
         timeout: Duration,
         line: impl FnMut(StageLine),
     ) -> Result<Followed, LedgerError> {
-        let mut busy = || self.ledger.is_leased(id, &self.limits);
-        self.wait(id, Stage::Replied, timeout, line, &mut busy)
+        self.wait(id, Until::Rest, timeout, line)
     }
 
     fn wait(
         &self,
         id: MessageId,
-        wanted: Stage,
+        until: Until,
         timeout: Duration,
         mut line: impl FnMut(StageLine),
-        busy: &mut dyn FnMut() -> Result<bool, LedgerError>,
     ) -> Result<Followed, LedgerError> {
         let mut care = || {
             if let Err(error) = self.resume_abandoned() {
                 tracing::warn!(%error, "abandoned messages not looked for");
             }
         };
-        follow::wait_for(
-            &self.ledger,
-            id,
-            wanted,
-            timeout,
-            &mut line,
-            busy,
-            &mut care,
-        )
+        follow::wait(&self.ledger, id, until, timeout, &mut line, &mut care)
     }
 
     /// Starts workers for sessions that have messages and nobody who delivers them, and

@@ -131,14 +131,16 @@ impl Ledger {
         })
     }
 
-    /// Whether somebody is delivering the message right now.
+    /// Whether nobody delivers a message and it does not wait for delivery: no worker will
+    /// move it on.
     ///
     /// # Errors
-    /// The database.
-    pub fn is_leased(&self, id: MessageId, limits: &Limits) -> Result<bool, LedgerError> {
+    /// [`LedgerError::NoSuchMessage`], or the database.
+    pub(crate) fn rests(&self, id: MessageId) -> Result<bool, LedgerError> {
         self.read("look for a lease", |db| {
-            let last = last_attempt(db, id)?;
-            Ok(last.is_some_and(|last| !last.ended && is_live(&last, self.now(), limits.lease)))
+            let waits = message::get(db, id)?.stage == Stage::Accepted;
+            let over = last_attempt(db, id)?.is_none_or(|last| last.ended);
+            Ok(over && !waits)
         })
     }
 
