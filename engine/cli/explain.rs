@@ -113,18 +113,18 @@ fn one(setup: &Setup, agent: &DiscoveredAgent, json: bool) -> Result<(), Failure
         cwd: agent.cwd.clone().unwrap_or_default(),
         home: agent.home.clone(),
     };
-    let (state, detail) = send::words(&send::liveness(setup, &target)?);
+    let liveness = send::liveness(setup, &target)?;
     let row = setup.registry.load()?.get(&agent.key).cloned();
     if json {
         let mut fields = output::discovered_agent(agent, "", &agent.reason);
         fields["steps"] = json!(agent.trace);
-        fields["liveness"] = state.into();
-        fields["route"] = detail.into();
+        send::describe(&mut fields, &liveness);
         fields["registry"] = row.as_ref().map_or(serde_json::Value::Null, output::agent);
         output::json_line("explanation", fields);
         return Ok(());
     }
     anstream::print!("{}", explain::chain(agent));
+    let (state, detail) = send::words(&liveness);
     anstream::println!("  now       {state}: {}", display_safe(&detail));
     match row {
         Some(row) if row.is_target() => anstream::println!(

@@ -55,11 +55,32 @@ pub fn open(common: &Common) -> Result<Setup, Failure> {
 
 /// Opens everything, with the rules of some providers only.
 pub fn open_where(common: &Common, wanted: impl Fn(&str) -> bool) -> Result<Setup, Failure> {
+    open_knowing(common, wanted, &Known::All)
+}
+
+/// Opens what a delivery to one session needs: its provider's rule, and what the registry
+/// knows about that session.
+pub fn open_for(common: &Common, session: &SessionKey) -> Result<Setup, Failure> {
+    let known = Known::Only(session.bare_session());
+    open_knowing(common, |provider| provider == session.provider, &known)
+}
+
+/// Which rows of the registry rules may ask about.
+enum Known<'a> {
+    All,
+    Only(&'a str),
+}
+
+fn open_knowing(
+    common: &Common,
+    wanted: impl Fn(&str) -> bool,
+    known: &Known<'_>,
+) -> Result<Setup, Failure> {
     let own = Own::of_process()?;
     let config = own.config()?;
     let rules = load_rules(common, &own, &config, wanted);
     let world = own.world(common)?.with_executables(executables(&config));
-    open_with(common, own, config, rules, world)
+    open_with(common, own, config, rules, world, known)
 }
 
 /// Opens everything on a fixture folder: its `world.yaml` and the home beside it.
@@ -68,7 +89,8 @@ pub fn open_fixture(common: &Common, fixture: &Path) -> Result<Setup, Failure> {
     let config = Config::default();
     let rules = load_rules(common, &own, &config, |_| true);
     let spec = read_world(&fixture.join("world.yaml"))?;
-    open_with(common, own, config, rules, World::fixture(fixture, &spec))
+    let world = World::fixture(fixture, &spec);
+    open_with(common, own, config, rules, world, &Known::All)
 }
 
 fn open_with(
@@ -77,6 +99,7 @@ fn open_with(
     config: Config,
     rules: RuleSet,
     world: World,
+    known: &Known<'_>,
 ) -> Result<Setup, Failure> {
     let state = match &common.state {
         Some(dir) => absolute(dir)?,
@@ -86,7 +109,10 @@ fn open_with(
     let mut world = world
         .with_native(axiowl_providers::native_facts())
         .with_state(&state);
-    world.set_registered(registered(&registry)?);
+    // Only rules ask.
+    if rules.iter().next().is_some() {
+        world.set_registered(registered(&registry, known)?);
+    }
     let evidence = EvidenceLog::at(&state);
     report_problems(&rules);
     Ok(Setup {
@@ -174,9 +200,16 @@ fn executables(config: &Config) -> BTreeMap<String, String> {
 }
 
 /// Session ids that are in the registry, with the providers they are registered under.
-fn registered(registry: &Registry) -> Result<BTreeMap<String, Vec<String>>, Failure> {
+fn registered(
+    registry: &Registry,
+    known: &Known<'_>,
+) -> Result<BTreeMap<String, Vec<String>>, Failure> {
     let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for row in registry.load()?.agents() {
+    let snapshot = match known {
+        Known::All => registry.load()?,
+        Known::Only(session) => registry.load_for(&[session])?,
+    };
+    for row in snapshot.agents() {
         let SessionKey { provider, .. } = &row.key;
         out.entry(row.key.bare_session().to_owned())
             .or_default()
@@ -254,6 +287,14 @@ impl Own {
     /// One variable of the user's environment.
     pub fn var(&self, name: &str) -> Option<&str> {
         self.env.get(name).map(String::as_str)
+    }
+
+    /// A path of the configuration: absolute, or below the user's home.
+    pub fn path(&self, configured: &str) -> PathBuf {
+        match configured.strip_prefix("~/") {
+            Some(below) => self.home.join(below),
+            None => PathBuf::from(configured),
+        }
     }
 
     /// The locale variables that are set.
