@@ -182,6 +182,10 @@ impl<'a> Addressed<'a> {
         self.edge.find(context, &self.delivery)
     }
 
+    pub fn under_way(&self, context: &EdgeContext<'_>) -> bool {
+        self.edge.under_way(context, self.delivery.message_id)
+    }
+
     pub fn settle(&self, context: &EdgeContext<'_>) -> Option<Finding> {
         self.edge.settle(context, &self.delivery)
     }

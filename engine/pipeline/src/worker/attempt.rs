@@ -146,12 +146,25 @@ impl Worker<'_> {
                 );
                 return Ok(());
             }
-            std::thread::sleep(pause.min(left));
-            pause = (pause * 2).min(Duration::from_secs(2));
+            // Asked before the last look: what was written before its end is then seen.
+            let over = !edge.under_way(context);
+            if !over {
+                std::thread::sleep(pause.min(left));
+                pause = (pause * 2).min(Duration::from_secs(2));
+            }
             if let Finding::Seen(sighting) = edge.find(context)
                 && sighting.turn.is_some()
             {
                 recorder.sighting(&sighting)?;
+                return Ok(());
+            }
+            if over {
+                // The session's other messages must not wait for a turn nobody works on.
+                let gone = "the turn that read it was broken off: its process is gone, and the \
+                    transcript has no end of it";
+                if self.ledger.message(edge.delivery().message_id)?.stage != Stage::Replied {
+                    recorder.end_as(Step::failed(gone))?;
+                }
                 return Ok(());
             }
         }
