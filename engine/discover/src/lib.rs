@@ -16,7 +16,6 @@ mod policy;
 mod run;
 mod several;
 mod transcript;
-mod wording;
 
 pub use run::{Found, Options, Report, SourceCount, discover, row_of};
 pub use transcript::{Look, Place, TranscriptReader, TurnEnded};

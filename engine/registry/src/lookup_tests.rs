@@ -42,7 +42,7 @@ fn test_registry_find_prefers_newest_duplicate_name_and_exact_session() {
 #[test]
 fn c143_to_c148_the_order_among_rows_of_one_name() {
     let row = |session: &str| agent("codex", session, "Review", 10);
-    let mut better = [
+    let mut better = vec![
         row("1"),
         row("2"),
         row("3"),

@@ -379,7 +379,7 @@ fn an_id_as_name_gives_way_to_any_name() {
 #[test]
 fn a_weak_name_enrolls_gives_way_to_any_and_never_replaces_a_strong_one() {
     let (_dir, registry) = registry(Vec::new());
-    let named = |name: &str, weak: bool| {
+    let mut named = |name: &str, weak: bool| {
         let found = DiscoveredAgent {
             weak_name: weak,
             ..proven("codex", UUID_A, name)
