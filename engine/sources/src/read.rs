@@ -9,8 +9,8 @@ use crate::report::Report;
 use crate::roots::{self, Root};
 use crate::sqlite::Copies;
 use crate::{
-    Row, World, convert, document, files, folder, jsonl, mutation_log, pbtext, protobuf, sqlite,
-    text, tsv,
+    Row, World, command, convert, document, files, folder, jsonl, mutation_log, pbtext, protobuf,
+    sqlite, text, tsv,
 };
 use axiowl_lang::fields::followed_source;
 use axiowl_lang::load::LoadedRule;
@@ -32,6 +32,8 @@ pub struct ReadOptions {
     pub strong_fields: BTreeSet<(String, String)>,
     /// Threads to read files with; rayon's own number when left out.
     pub threads: Option<usize>,
+    /// Whether `command` sources run their programs. Discovery runs none unless its user says so.
+    pub allow_commands: bool,
     /// Bytes of a SQLite store and its log that a private copy is made of.
     pub copy_bytes: u64,
 }
@@ -42,6 +44,7 @@ impl Default for ReadOptions {
             deep: false,
             strong_fields: BTreeSet::new(),
             threads: None,
+            allow_commands: false,
             copy_bytes: COPY_BYTES,
         }
     }
@@ -218,18 +221,7 @@ fn read_source(name: &str, source: &Source, context: &Context<'_>) -> Outcome {
         Source::PbText(rule) => pbtext::read(rule, context),
         Source::Protobuf(rule) => protobuf::read(rule, context),
         Source::Tsv(rule) => tsv::read(rule, context),
-        other => {
-            let mut report = Report::default();
-            let message = format!(
-                "source `{name}`: the reader `{}` is not there yet",
-                other.reader()
-            );
-            report.gap(Issue::new(codes::RULE_BROKEN, message));
-            Outcome {
-                table: Table::default(),
-                report,
-            }
-        }
+        Source::Command(rule) => command::read(name, rule, context),
     }
 }
 
