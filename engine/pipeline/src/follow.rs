@@ -95,11 +95,10 @@ pub(crate) fn wait(
         match until {
             // An agent answers within its turn: a reply is no proof that the turn ended.
             Until::Stage(Stage::TurnDone) if turn_done => return Ok(Followed::Reached(stage)),
-            Until::Stage(Stage::TurnDone) if stage == Stage::Replied => {
-                if rests {
-                    return Ok(Followed::TurnUnproven);
-                }
+            Until::Stage(Stage::TurnDone) if stage == Stage::Replied && rests => {
+                return Ok(Followed::TurnUnproven);
             }
+            Until::Stage(Stage::TurnDone) if stage == Stage::Replied => {}
             Until::Rest if rests => return Ok(Followed::Ended(stage)),
             Until::Stage(wanted) if stage.rank() >= wanted.rank() && stage.rank().is_some() => {
                 return Ok(Followed::Reached(stage));
