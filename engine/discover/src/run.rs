@@ -363,10 +363,10 @@ fn missing_guard(loaded: &LoadedRule, tables: &Tables) -> Option<String> {
 }
 
 fn optional(loaded: &LoadedRule, source: &str, column: &str) -> bool {
-    match loaded.rule.sources.get(source) {
-        Some(Source::Sqlite(sqlite)) => {
-            sqlite.columns.get(column).is_some_and(|kind| kind.optional)
-        }
-        _ => false,
-    }
+    let columns = match loaded.rule.sources.get(source) {
+        Some(Source::Sqlite(sqlite)) => &sqlite.columns,
+        Some(Source::Tsv(table)) => &table.columns,
+        _ => return false,
+    };
+    columns.get(column).is_some_and(|kind| kind.optional)
 }
