@@ -100,7 +100,7 @@ pub(crate) fn newest(hits: &mut Vec<Hit>, most: usize, report: &mut Report) {
 /// The document's own fields, and its rows.
 fn rows(rule: &Document, hit: &Hit, document: &Value, report: &mut Report) -> (Row, Vec<Row>) {
     let mut own = hit.fields();
-    let known = take(&rule.fields, document, &mut own);
+    let known = take(&rule.fields, document, &mut own) || rule.sparse;
     let Some(each) = &rule.each else {
         if !known {
             report.strange(&hit.recorded, 0, "none of the fields is in it");
