@@ -2,6 +2,7 @@
 
 use crate::args::Common;
 use crate::exit::{Exit, Failure};
+use crate::homes;
 use axiowl_lang::config::Config;
 use axiowl_lang::diag::Diagnostic;
 use axiowl_lang::layers::{self, RuleSet, Sources};
@@ -254,12 +255,14 @@ impl Own {
             }
             Err(error) => return Err(Failure::new(Exit::Failed, format!("{name}: {error}"))),
         };
-        Config::parse(&name, &text).map_err(|diagnostics| {
+        let config = Config::parse(&name, &text).map_err(|diagnostics| {
             for diagnostic in &diagnostics {
                 anstream::eprintln!("{}", diagnostic.coloured());
             }
             Failure::new(Exit::Failed, format!("{name} cannot be used"))
-        })
+        })?;
+        homes::check(&config, &self.home)?;
+        Ok(config)
     }
 
     /// The support matrix: the built-in one, with the user's `support.yaml` over it.
