@@ -19,7 +19,9 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// What one scope said: its sessions by their bare id, and its summary.
 pub struct Scope {
+    /// Sessions by their bare id.
     pub rows: BTreeMap<String, Value>,
+    /// The scope's last line.
     pub summary: Value,
     run: Run,
 }
