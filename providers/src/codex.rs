@@ -73,12 +73,17 @@ impl Edge for Codex {
         }
     }
 
-    fn under_way(&self, context: &EdgeContext<'_>, message: axiowl_model::MessageId) -> bool {
-        crate::in_flight::standing(&context.state_root, message).is_some()
-    }
-
     fn find(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {
         follow::find(context, delivery)
+    }
+
+    /// Our own process, or whoever has the session open.
+    fn is_under_way(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> bool {
+        follow::is_under_way(context, delivery)
+            || matches!(
+                self.probe(context, delivery.target),
+                Liveness::Closed { .. }
+            )
     }
 }
 

@@ -68,12 +68,12 @@ impl Edge for Echo {
         listen(delivery, running, progress)
     }
 
-    fn under_way(&self, context: &EdgeContext<'_>, message: axiowl_model::MessageId) -> bool {
-        crate::in_flight::standing(&context.state_root, message).is_some()
-    }
-
     fn find(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {
         follow::find(context, delivery)
+    }
+
+    fn is_under_way(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> bool {
+        follow::is_under_way(context, delivery)
     }
 }
 

@@ -222,9 +222,11 @@ pub trait Edge: Send + Sync {
     /// Looks for a message handed over earlier, before anybody hands it over again.
     fn find(&self, context: &EdgeContext, delivery: &Delivery) -> Finding;
 
-    /// Whether a process of ours may still work on a message that was handed over earlier.
-    /// An edge that cannot tell says yes, and its turn is watched for a while.
-    fn under_way(&self, _context: &EdgeContext, _message: MessageId) -> bool {
+    /// Whether somebody may still work on a message that was handed over earlier and stands in
+    /// the target's store, so that the end of its turn is worth waiting for. While that is
+    /// waited for, nothing else is delivered to the session.
+    fn is_under_way(&self, context: &EdgeContext, delivery: &Delivery) -> bool {
+        let _ = (context, delivery);
         true
     }
 

@@ -182,8 +182,8 @@ impl<'a> Addressed<'a> {
         self.edge.find(context, &self.delivery)
     }
 
-    pub fn under_way(&self, context: &EdgeContext<'_>) -> bool {
-        self.edge.under_way(context, self.delivery.message_id)
+    pub fn is_under_way(&self, context: &EdgeContext<'_>) -> bool {
+        self.edge.is_under_way(context, &self.delivery)
     }
 
     pub fn settle(&self, context: &EdgeContext<'_>) -> Option<Finding> {
