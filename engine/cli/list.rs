@@ -22,7 +22,7 @@ pub fn run(arguments: &List, common: &Common) -> Outcome {
 fn agents(setup: &Setup, arguments: &List) -> Outcome {
     let snapshot = setup.registry.load()?;
     for issue in snapshot.issues() {
-        anstream::eprintln!("warning: {}", display_safe(&issue.message));
+        anstream::eprintln!("warning: {}", output::issue(issue));
     }
     let mut rows: Vec<&AgentRecord> = snapshot
         .agents()
@@ -62,7 +62,7 @@ fn agents(setup: &Setup, arguments: &List) -> Outcome {
             let mut cells = vec![
                 axiowl_model::clip(&display_safe(&row.display_name), 48),
                 row.key.provider.clone(),
-                row.key.session.clone(),
+                axiowl_model::clip(&display_safe(&row.key.session), 80),
                 output::ago(row.last_seen_at, now),
                 display_safe(&row.cwd),
             ];

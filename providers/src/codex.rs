@@ -73,6 +73,10 @@ impl Edge for Codex {
         }
     }
 
+    fn under_way(&self, context: &EdgeContext<'_>, message: axiowl_model::MessageId) -> bool {
+        crate::in_flight::standing(&context.state_root, message).is_some()
+    }
+
     fn find(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {
         follow::find(context, delivery)
     }

@@ -222,6 +222,12 @@ pub trait Edge: Send + Sync {
     /// Looks for a message handed over earlier, before anybody hands it over again.
     fn find(&self, context: &EdgeContext, delivery: &Delivery) -> Finding;
 
+    /// Whether a process of ours may still work on a message that was handed over earlier.
+    /// An edge that cannot tell says yes, and its turn is watched for a while.
+    fn under_way(&self, _context: &EdgeContext, _message: MessageId) -> bool {
+        true
+    }
+
     /// Settles an uncertain message by what the target's store says now; `None` when it still
     /// cannot be known.
     fn settle(&self, context: &EdgeContext, delivery: &Delivery) -> Option<Finding> {
