@@ -19,6 +19,7 @@ mod rules;
 mod send;
 mod setup;
 mod status;
+mod support;
 mod worker;
 
 use args::{Cli, Command};

@@ -3,9 +3,7 @@
 use crate::args::Common;
 use crate::exit::{Exit, Failure};
 use axiowl_lang::config::Config;
-use axiowl_lang::diag::Diagnostic;
 use axiowl_lang::layers::{self, RuleSet, Sources};
-use axiowl_lang::support::Support;
 use axiowl_lang::world_spec::WorldSpec;
 use axiowl_model::{SessionKey, Timestamp};
 use axiowl_pipeline::EvidenceLog;
@@ -326,28 +324,6 @@ impl Own {
             Failure::new(Exit::Failed, format!("{name} cannot be used"))
         })?;
         Ok(config)
-    }
-
-    /// The support matrix: the built-in one, with the user's `support.yaml` over it.
-    pub fn support(&self) -> Result<Support, Failure> {
-        let unusable = |name: &str, diagnostics: Vec<Diagnostic>| {
-            for diagnostic in &diagnostics {
-                anstream::eprintln!("{}", diagnostic.coloured());
-            }
-            Failure::new(Exit::Failed, format!("{name} cannot be used"))
-        };
-        let built_in = "rules/support.yaml";
-        let mut support =
-            Support::parse(built_in, SUPPORT).map_err(|found| unusable(built_in, found))?;
-        let path = self.config_dir.join("support.yaml");
-        let name = path.display().to_string();
-        match std::fs::read_to_string(&path) {
-            Ok(text) => support
-                .overlay(Support::parse(&name, &text).map_err(|found| unusable(&name, found))?),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(Failure::new(Exit::Failed, format!("{name}: {error}"))),
-        }
-        Ok(support)
     }
 
     fn root(&self) -> PathBuf {
