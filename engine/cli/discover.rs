@@ -34,6 +34,7 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
         target: arguments.target.clone(),
         dry_run: arguments.dry_run,
         deep: arguments.deep,
+        allow_commands: arguments.allow_commands,
     };
     let mut fits = true;
     let mut failed = None;

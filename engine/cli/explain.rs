@@ -2,10 +2,11 @@
 
 use crate::args::{Common, Explain};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::homes;
 use crate::output;
 use crate::send;
 use crate::setup::{self, Setup};
-use axiowl_discover::{Options, discover, explain};
+use axiowl_discover::{Options, explain};
 use axiowl_model::{DiscoveredAgent, display_safe};
 use axiowl_pipeline::edge::Target;
 use axiowl_registry::{Lookup, Resolution};
@@ -37,9 +38,17 @@ pub fn run(arguments: &Explain, common: &Common) -> Outcome {
             trace: true,
             deep: true,
             node: setup.config.node.as_str().into(),
+            copy_bytes: setup.config.limits.live_store.0,
             ..Options::default()
         };
-        let report = discover(rule, &setup.world, &options);
+        let report = match homes::discover_all(&setup, rule, &options) {
+            Ok(report) => report,
+            // The homes of one provider say nothing about the sessions of another.
+            Err(failure) => {
+                anstream::eprintln!("{}: {failure}", rule.rule.provider.value);
+                continue;
+            }
+        };
         found.extend(report.agents.into_iter().filter(|agent| {
             targets.contains(&agent.key)
                 || agent.display_name.as_deref() == Some(text)

@@ -32,6 +32,18 @@ pub struct Setup {
     pub evidence: EvidenceLog,
     /// Options to hand on to children.
     pub common: Common,
+    /// The user's own home.
+    user_home: PathBuf,
+}
+
+impl Setup {
+    /// A folder that config.yaml names, `~/` being the user's own home.
+    pub fn folder(&self, written: &str) -> PathBuf {
+        match written.strip_prefix("~/") {
+            Some(rest) => self.user_home.join(rest),
+            None => PathBuf::from(written),
+        }
+    }
 }
 
 /// Opens everything, with every rule.
@@ -83,6 +95,7 @@ fn open_with(
         registry,
         evidence,
         common: common.clone(),
+        user_home: own.home,
     })
 }
 

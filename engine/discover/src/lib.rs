@@ -14,6 +14,7 @@ mod judge;
 mod naming;
 mod policy;
 mod run;
+mod several;
 mod transcript;
 
 pub use run::{Found, Options, Report, SourceCount, discover, row_of};

@@ -32,6 +32,8 @@ pub struct Options {
     pub threads: Option<usize>,
     /// Bytes of a SQLite store that a private copy is made of.
     pub copy_bytes: u64,
+    /// Whether `command` sources run their programs.
+    pub allow_commands: bool,
 }
 
 impl Default for Options {
@@ -44,12 +46,13 @@ impl Default for Options {
             home: String::new(),
             threads: None,
             copy_bytes: COPY_BYTES,
+            allow_commands: false,
         }
     }
 }
 
 /// What was read from one source.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceCount {
     /// Files its patterns matched.
     pub files_matched: usize,
@@ -216,6 +219,7 @@ fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement
         strong_fields: strong_fields(loaded),
         threads: options.threads,
         copy_bytes: options.copy_bytes,
+        allow_commands: options.allow_commands,
     };
     let tables = read_all(loaded, world, &read);
     let known: Vec<String> = row_fields(rule).into_iter().collect();
@@ -361,10 +365,10 @@ fn missing_guard(loaded: &LoadedRule, tables: &Tables) -> Option<String> {
 }
 
 fn optional(loaded: &LoadedRule, source: &str, column: &str) -> bool {
-    match loaded.rule.sources.get(source) {
-        Some(Source::Sqlite(sqlite)) => {
-            sqlite.columns.get(column).is_some_and(|kind| kind.optional)
-        }
-        _ => false,
-    }
+    let columns = match loaded.rule.sources.get(source) {
+        Some(Source::Sqlite(sqlite)) => &sqlite.columns,
+        Some(Source::Tsv(table)) => &table.columns,
+        _ => return false,
+    };
+    columns.get(column).is_some_and(|kind| kind.optional)
 }

@@ -7,7 +7,7 @@ use crate::at::At;
 use crate::cond::Cond;
 pub use crate::identity::{IdentityClass, IdentityRule, Require};
 use crate::scalar::{OneOrMany, Pattern};
-use crate::source::Source;
+use crate::source::{STATE_ROOT, Source};
 use crate::template::Template;
 pub use crate::transcript::{Transcript, TranscriptRecord};
 use axiowl_model::{Kind, Status};
@@ -87,6 +87,16 @@ impl Rule {
         match &self.scope {
             Some(word) => word.clone(),
             None => self.provider.replace('_', "-"),
+        }
+    }
+}
+
+impl Rule {
+    /// Whether a further home of the provider stands for this root.
+    pub fn is_home(&self, root: &str) -> bool {
+        match &self.home {
+            Some(named) => named.iter().any(|name| name.as_str() == root),
+            None => root != STATE_ROOT,
         }
     }
 }

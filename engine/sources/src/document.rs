@@ -5,8 +5,7 @@
 //! a damaged one leaves the table incomplete. It must not know what a field means.
 
 use crate::file::{Hit, mtime};
-use crate::find::{Finder, Kind};
-use crate::read::{Context, Outcome, Table};
+use crate::read::{Context, Outcome};
 use crate::report::Report;
 use crate::{Row, pointer};
 use axiowl_lang::at::At;
@@ -51,13 +50,7 @@ impl Form {
 /// Reads one source of documents.
 pub(crate) fn read(rule: &Document, form: Form, context: &Context<'_>) -> Outcome {
     let mut report = Report::default();
-    let mut finder = Finder::new(context.world, context.roots, Kind::File);
-    let mut hits = finder.find(&rule.path, "", &mut report);
-    let mut table = Table {
-        files_matched: hits.len(),
-        root_exists: finder.root_exists(&rule.path),
-        ..Table::default()
-    };
+    let (mut table, mut hits) = context.files(&rule.path, &mut report);
     newest(&mut hits, rule.max_files, &mut report);
     let read_one = |hit: &Hit| {
         let mut report = Report::default();

@@ -5,17 +5,21 @@
 //! row means or which of them will matter.
 
 use crate::document::Form;
+use crate::file::Hit;
+use crate::find::{Finder, Kind};
 use crate::report::Report;
 use crate::roots::{self, Root};
 use crate::sqlite::Copies;
 use crate::{
-    Row, World, convert, document, files, folder, jsonl, mutation_log, pbtext, protobuf, sqlite,
-    text, tsv, unread,
+    Row, World, command, convert, document, files, folder, jsonl, mutation_log, pbtext, protobuf,
+    sqlite, text, tsv, unread,
 };
+use axiowl_lang::at::At;
 use axiowl_lang::fields::followed_source;
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Rule;
 use axiowl_lang::source::Source;
+use axiowl_lang::template::Template;
 use axiowl_model::{Issue, codes};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,6 +36,8 @@ pub struct ReadOptions {
     pub strong_fields: BTreeSet<(String, String)>,
     /// Threads to read files with; rayon's own number when left out.
     pub threads: Option<usize>,
+    /// Whether `command` sources run their programs. Discovery runs none unless its user says so.
+    pub allow_commands: bool,
     /// Bytes of a SQLite store and its log that a private copy is made of.
     pub copy_bytes: u64,
 }
@@ -42,6 +48,7 @@ impl Default for ReadOptions {
             deep: false,
             strong_fields: BTreeSet::new(),
             threads: None,
+            allow_commands: false,
             copy_bytes: COPY_BYTES,
         }
     }
@@ -108,6 +115,24 @@ pub(crate) struct Context<'a> {
     pub tables: &'a BTreeMap<String, Table>,
     /// Private copies of stores, made once for all sources.
     pub copies: &'a Copies,
+}
+
+impl Context<'_> {
+    /// The files that patterns fit, and the table they are counted in.
+    pub(crate) fn files(
+        &self,
+        patterns: &[At<Template>],
+        report: &mut Report,
+    ) -> (Table, Vec<Hit>) {
+        let mut finder = Finder::new(self.world, self.roots, Kind::File);
+        let hits = finder.find(patterns, "", report);
+        let table = Table {
+            files_matched: hits.len(),
+            root_exists: finder.root_exists(patterns),
+            ..Table::default()
+        };
+        (table, hits)
+    }
 }
 
 impl Table {
@@ -226,18 +251,7 @@ fn read_source(name: &str, source: &Source, context: &Context<'_>) -> Outcome {
         Source::PbText(rule) => pbtext::read(rule, context),
         Source::Protobuf(rule) => protobuf::read(rule, context),
         Source::Tsv(rule) => tsv::read(rule, context),
-        other => {
-            let mut report = Report::default();
-            let message = format!(
-                "source `{name}`: the reader `{}` is not there yet",
-                other.reader()
-            );
-            report.gap(Issue::new(codes::RULE_BROKEN, message));
-            Outcome {
-                table: Table::default(),
-                report,
-            }
-        }
+        Source::Command(rule) => command::read(name, rule, context),
     }
 }
 

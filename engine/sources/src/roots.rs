@@ -56,7 +56,10 @@ pub(crate) fn resolve(rule: &Rule, world: &World) -> (BTreeMap<String, Root>, Ve
             if roots.contains_key(name) || waits() {
                 continue;
             }
-            let (root, issue) = choose(name, candidates, &roots, world);
+            let (root, issue) = match world.provider_home().filter(|_| rule.is_home(name)) {
+                Some(folder) => given(name, folder, world),
+                None => choose(name, candidates, &roots, world),
+            };
             roots.insert(name.clone(), root);
             issues.extend(issue);
         }
@@ -64,6 +67,32 @@ pub(crate) fn resolve(rule: &Rule, world: &World) -> (BTreeMap<String, Root>, Ve
             return (roots, issues);
         }
     }
+}
+
+/// The real folders of the roots that a home of the provider stands for, symlinks resolved;
+/// those that exist.
+pub fn home_folders(rule: &Rule, world: &World) -> Vec<PathBuf> {
+    let (roots, _) = resolve(rule, world);
+    let homes = roots.into_iter().filter(|(name, _)| rule.is_home(name));
+    let mut out: Vec<PathBuf> = homes
+        .filter_map(|(_, root)| root.place.map(|place| place.canonical))
+        .collect();
+    out.sort();
+    out.dedup();
+    out
+}
+
+/// The root that a configured home is.
+fn given(name: &str, folder: &str, world: &World) -> (Root, Option<Issue>) {
+    let recorded = folder.to_owned();
+    let place = place(&recorded, world);
+    let issue = place.is_none().then(|| {
+        let message = format!(
+            "root `{name}`: `homes` in config.yaml names this folder, and it does not exist"
+        );
+        Issue::new(codes::ROOT_MISSING, message).at(&recorded)
+    });
+    (Root { recorded, place }, issue)
 }
 
 fn choose(
