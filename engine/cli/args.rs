@@ -79,6 +79,9 @@ pub struct Discover {
     /// Scan whole files where the usual windows gave no name
     #[arg(long)]
     pub deep: bool,
+    /// Let rules run a provider's own program where that was shown to change nothing
+    #[arg(long)]
+    pub allow_commands: bool,
     /// Examine a fixture folder (world.yaml and home) instead of a home
     #[arg(long, value_name = "DIR", conflicts_with_all = ["home", "world"])]
     pub fixture: Option<PathBuf>,

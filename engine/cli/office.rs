@@ -2,6 +2,7 @@
 
 use crate::args::Common;
 use crate::exit::{Exit, Failure};
+use crate::homes;
 use crate::pass::{self, PassOptions};
 use crate::setup::{self, Own, Setup};
 use axiowl_discover::{Options, TranscriptReader, row_of};
@@ -243,9 +244,7 @@ impl Surroundings for Office<'_> {
     }
 
     fn provider_home(&self, target: &Target) -> Option<PathBuf> {
-        let homes = self.setup.config.homes.get(&target.key.provider)?;
-        let home = homes.iter().find(|home| home.id.value == target.home)?;
-        Some(self.own.path(&home.path))
+        homes::folder(self.setup, &target.key.provider, &target.home)
     }
 
     fn transcript(&self, target: &Target) -> Box<dyn TranscriptLook + '_> {
@@ -278,11 +277,15 @@ impl<'a> Look<'a> {
             .ok_or_else(|| unknown("no rule for its provider"))?;
         let options = Options {
             node: key.node.clone(),
+            home: self.target.home.clone(),
+            copy_bytes: self.setup.config.limits.live_store.0,
             ..Options::default()
         };
-        let found = row_of(rule, &self.setup.world, &key.session, &options)
+        let world = homes::world(self.setup, &key.provider, &self.target.home)
+            .ok_or_else(|| unknown("config.yaml does not name the home it stands in any more"))?;
+        let found = row_of(rule, &world, &key.session, &options)
             .ok_or_else(|| unknown("the session is not in its provider's store"))?;
-        TranscriptReader::of_row(rule, &self.setup.world, &found.row, &found.roots)
+        TranscriptReader::of_row(rule, &world, &found.row, &found.roots)
             .ok_or_else(|| unknown("its rule describes no transcript"))
     }
 }

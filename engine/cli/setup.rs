@@ -3,7 +3,9 @@
 use crate::args::Common;
 use crate::exit::{Exit, Failure};
 use axiowl_lang::config::Config;
+use axiowl_lang::diag::Diagnostic;
 use axiowl_lang::layers::{self, RuleSet, Sources};
+use axiowl_lang::support::Support;
 use axiowl_lang::world_spec::WorldSpec;
 use axiowl_model::{SessionKey, Timestamp};
 use axiowl_pipeline::EvidenceLog;
@@ -32,6 +34,18 @@ pub struct Setup {
     pub evidence: EvidenceLog,
     /// Options to hand on to children.
     pub common: Common,
+    /// The user's own home.
+    user_home: PathBuf,
+}
+
+impl Setup {
+    /// A folder that config.yaml names, `~/` being the user's own home.
+    pub fn folder(&self, written: &str) -> PathBuf {
+        match written.strip_prefix("~/") {
+            Some(rest) => self.user_home.join(rest),
+            None => PathBuf::from(written),
+        }
+    }
 }
 
 /// Opens everything, with every rule.
@@ -92,7 +106,9 @@ fn open_with(
         None => own.state_for(common)?,
     };
     let registry = Registry::at(&state);
-    let mut world = world.with_native(axiowl_providers::native_facts());
+    let mut world = world
+        .with_native(axiowl_providers::native_facts())
+        .with_state(&state);
     // Only rules ask.
     if rules.iter().next().is_some() {
         world.set_registered(registered(&registry, known)?);
@@ -107,6 +123,7 @@ fn open_with(
         registry,
         evidence,
         common: common.clone(),
+        user_home: own.home,
     })
 }
 
@@ -206,6 +223,17 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
         .map_err(|error| Failure::new(Exit::Usage, format!("{}: {error}", path.display())))
 }
 
+/// Reads a regular file; opening a pipe would wait for somebody to write into it.
+fn read_file(path: &Path) -> std::io::Result<String> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::InvalidInput,
+            "it is no regular file",
+        ));
+    }
+    std::fs::read_to_string(path)
+}
+
 /// Reads a world file.
 pub fn read_world(path: &Path) -> Result<WorldSpec, Failure> {
     let name = path.display().to_string();
@@ -284,19 +312,42 @@ impl Own {
     pub fn config(&self) -> Result<Config, Failure> {
         let path = self.config_dir.join("config.yaml");
         let name = path.display().to_string();
-        let text = match std::fs::read_to_string(&path) {
+        let text = match read_file(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Config::default());
             }
             Err(error) => return Err(Failure::new(Exit::Failed, format!("{name}: {error}"))),
         };
-        Config::parse(&name, &text).map_err(|diagnostics| {
+        let config = Config::parse(&name, &text).map_err(|diagnostics| {
             for diagnostic in &diagnostics {
                 anstream::eprintln!("{}", diagnostic.coloured());
             }
             Failure::new(Exit::Failed, format!("{name} cannot be used"))
-        })
+        })?;
+        Ok(config)
+    }
+
+    /// The support matrix: the built-in one, with the user's `support.yaml` over it.
+    pub fn support(&self) -> Result<Support, Failure> {
+        let unusable = |name: &str, diagnostics: Vec<Diagnostic>| {
+            for diagnostic in &diagnostics {
+                anstream::eprintln!("{}", diagnostic.coloured());
+            }
+            Failure::new(Exit::Failed, format!("{name} cannot be used"))
+        };
+        let built_in = "rules/support.yaml";
+        let mut support =
+            Support::parse(built_in, SUPPORT).map_err(|found| unusable(built_in, found))?;
+        let path = self.config_dir.join("support.yaml");
+        let name = path.display().to_string();
+        match std::fs::read_to_string(&path) {
+            Ok(text) => support
+                .overlay(Support::parse(&name, &text).map_err(|found| unusable(&name, found))?),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Failure::new(Exit::Failed, format!("{name}: {error}"))),
+        }
+        Ok(support)
     }
 
     fn root(&self) -> PathBuf {
@@ -312,10 +363,12 @@ impl Own {
         let examined = common.home.as_deref().or(common.world.as_deref());
         Ok(match examined {
             None => self.root(),
-            Some(examined) => self
-                .root()
-                .join("homes")
-                .join(folder_name(&absolute(examined)?)),
+            // One home has one state folder, however its path is written.
+            Some(examined) => {
+                let path = absolute(examined)?;
+                let real = path.canonicalize().unwrap_or(path);
+                self.root().join("homes").join(folder_name(&real))
+            }
         })
     }
 

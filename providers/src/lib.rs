@@ -18,10 +18,12 @@ mod codex_ipc;
 mod codex_store;
 mod echo;
 mod environment;
+mod facts;
 mod follow;
 mod ground;
 mod in_flight;
 mod no_route;
+mod opencode_facts;
 mod processes;
 mod version;
 
@@ -54,7 +56,7 @@ fn delivering() -> Vec<Box<dyn Edge>> {
 
 /// What native code answers to rules.
 pub fn native_facts() -> Arc<dyn NativeFacts> {
-    Arc::new(codex_facts::CodexFacts::default())
+    Arc::new(facts::Facts::default())
 }
 
 /// What confirms the callers that a rule's `identity` names.

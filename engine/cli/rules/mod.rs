@@ -84,9 +84,10 @@ fn list(common: &Common, json: bool) -> Outcome {
             .iter()
             .map(|dir| case::find(&dir.join(provider)).len())
             .sum();
-        let tested = rule.tested.as_ref().map_or(String::new(), |t| {
-            format!("{} {} to {}", t.program, t.from, t.to)
-        });
+        let tested = rule
+            .tested
+            .as_ref()
+            .map_or(String::new(), |t| format!("{} {}", t.program, t.shown()));
         if json {
             output::json_line(
                 "rule",

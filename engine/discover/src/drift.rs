@@ -17,11 +17,11 @@ pub fn judge(
     kept: usize,
     dropped: usize,
     untested: &[String],
-    tested: Option<(&str, &str, &str)>,
+    tested: Option<(&str, String)>,
 ) -> Fit {
     let mut issues = Vec::new();
     let mut verdict = Verdict::Verified;
-    if let (Some(first), Some((program, from, to))) = (untested.first(), tested) {
+    if let (Some(first), Some((program, range))) = (untested.first(), tested) {
         verdict = Verdict::UnverifiedVersion;
         let mut versions: Vec<&str> = untested.iter().map(String::as_str).collect();
         versions.sort_unstable();
@@ -33,7 +33,10 @@ pub fn judge(
         };
         issues.push(Issue::new(
             codes::UNVERIFIED_VERSION,
-            format!("{} rows were written by {program} {shown}; this rule was tested with {from} to {to}", untested.len()),
+            format!(
+                "{} rows were written by {program} {shown}; this rule was tested with {range}",
+                untested.len()
+            ),
         ));
     }
     if !missing.is_empty() {
@@ -54,6 +57,18 @@ pub fn judge(
     }
     let based = || bases.iter().filter_map(|name| tables.tables.get(*name));
     let matched: usize = based().map(|table| table.files_matched).sum();
+    // What could not be read is said by its own issue; the rule cannot be said to fit it.
+    if based().any(|table| table.incomplete) {
+        verdict = Verdict::Drift;
+    }
+    let unfit: usize = based().map(|table| table.not_understood.len()).sum();
+    if matched > 0 && unfit >= matched {
+        verdict = Verdict::Blind;
+        issues.push(Issue::new(
+            codes::BLIND,
+            format!("no record of any of {matched} files was understood"),
+        ));
+    }
     let present = based().any(|table| table.root_exists);
     if kept == 0 && dropped == 0 && present {
         if matched > 0 {
@@ -62,7 +77,7 @@ pub fn judge(
                 codes::BLIND,
                 format!("{matched} files are there and no session was understood"),
             ));
-        } else {
+        } else if tables.unread_files == 0 {
             verdict = verdict.max(Verdict::Drift);
             issues.push(Issue::new(
                 codes::DRIFT,

@@ -1,11 +1,10 @@
 //! Chooses a name: the first candidate that is usable, and why the others were not.
 
-use crate::condition::{text, value};
+use crate::condition::{Scope, text, value};
 use axiowl_lang::at::Span;
 use axiowl_lang::cond::Targeted;
 use axiowl_lang::rule::{Candidate, Naming, Reject, SessionFallback};
 use axiowl_model::{clip, display_safe, is_blank_name, is_uuid};
-use axiowl_sources::Row;
 use std::borrow::Cow;
 
 /// The name that won.
@@ -22,14 +21,24 @@ const LONGEST: usize = 200;
 /// Tries the candidates in order; `note(won, words, place)` hears about each.
 pub fn choose(
     naming: &Naming,
-    row: &Row,
-    session: &str,
-    targeted: Targeted,
+    scope: &Scope,
     note: &mut dyn FnMut(bool, String, Option<Span>),
 ) -> Option<Name> {
-    for candidate in &naming.candidates {
+    let Scope {
+        row,
+        session,
+        targeted,
+        ..
+    } = *scope;
+    for (place, candidate) in naming.candidates.iter().enumerate() {
         let label = &candidate.label;
         let from = &candidate.from.value;
+        let barred = candidate.when.as_ref().map(|when| scope.eval(when));
+        if let Some(outcome) = barred.filter(|outcome| !outcome.holds) {
+            let words = format!("{label} ({from}): not here, {}", outcome.why);
+            note(false, words, Some(candidate.span));
+            continue;
+        }
         let Some(raw) = text(value(row, from)) else {
             note(
                 false,
@@ -46,6 +55,15 @@ pub fn choose(
                     format!("{label} ({from}): {text:?}{weak}"),
                     Some(candidate.span),
                 );
+                for later in naming.candidates.iter().skip(place + 1) {
+                    let seen = self::text(value(row, &later.from.value))
+                        .map_or("absent".into(), |raw| {
+                            format!("saw {:?}", clip(&display_safe(&raw), 60))
+                        });
+                    let words =
+                        format!("{} ({}): not needed, {seen}", later.label, later.from.value);
+                    note(false, words, Some(later.span));
+                }
                 return Some(Name {
                     text,
                     weak: candidate.weak,
@@ -62,7 +80,7 @@ pub fn choose(
             }
         }
     }
-    let allowed = match naming.session_fallback {
+    let allowed = match naming.session_fallback.unwrap_or_default() {
         SessionFallback::Never => false,
         SessionFallback::Targeted => targeted == Targeted::Exact,
         SessionFallback::Accepted => true,
@@ -113,7 +131,7 @@ fn usable(
     if is_blank_name(text) {
         return Err("blank");
     }
-    for reject in &naming.reject {
+    for reject in naming.reject.iter().flatten() {
         if let Some(why) = rejected(reject.value, text, session) {
             return Err(why);
         }
@@ -147,4 +165,76 @@ fn rejected(reject: Reject, text: &str, session: &str) -> Option<&'static str> {
         Reject::Uuid => "is a UUID",
         Reject::SessionId => "is the session id",
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axiowl_lang::at::At;
+    use axiowl_lang::cond::{Cond, Test};
+    use axiowl_model::Timestamp;
+    use axiowl_sources::World;
+    use serde_json::json;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_candidate_counts_only_where_its_condition_holds_and_says_why_not() {
+        let chosen = Cond::Field {
+            name: At::unplaced("chosen".into()),
+            test: At::unplaced(Test::Equals(true.into())),
+        };
+        let candidate = |label: &str, weak, when| {
+            At::unplaced(Candidate {
+                from: At::unplaced("name".into()),
+                label: label.into(),
+                weak,
+                clip: None,
+                basename: false,
+                first_line: false,
+                prefix: None,
+                when,
+                strip: Vec::new(),
+            })
+        };
+        let naming = Naming {
+            candidates: vec![
+                candidate("chosen", false, Some(chosen)),
+                candidate("made", true, None),
+            ],
+            reject: None,
+            session_fallback: None,
+            untitled_fallback: false,
+        };
+        let now = Timestamp::from_millis(0);
+        let world = World::real("/h".into(), BTreeMap::new(), now);
+        let roots = BTreeMap::new();
+        let named = |chosen: bool| {
+            let row = json!({ "name": "Design Review", "chosen": chosen });
+            let scope = Scope {
+                row: row.as_object().unwrap(),
+                world: &world,
+                roots: &roots,
+                session: "s1",
+                targeted: Targeted::None,
+            };
+            let mut notes = Vec::new();
+            let name = choose(&naming, &scope, &mut |won, words, _| {
+                notes.push((won, words))
+            });
+            (name.unwrap(), notes)
+        };
+        let (name, notes) = named(true);
+        assert_eq!((name.text.as_str(), name.weak), ("Design Review", false));
+        assert!(
+            notes[0].0 && !notes[1].0,
+            "the winner first, then what it beat: {notes:?}"
+        );
+        let (name, notes) = named(false);
+        assert_eq!((name.text.as_str(), name.weak), ("Design Review", true));
+        assert!(
+            notes[0].1.contains("chosen is true, saw false"),
+            "{}",
+            notes[0].1
+        );
+    }
 }

@@ -9,8 +9,8 @@ use axiowl_lang::fields::row_fields;
 use axiowl_lang::guard::guards;
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::source::Source;
-use axiowl_model::{DiscoveredAgent, Issue, LOCAL_NODE, Verdict, codes};
-use axiowl_sources::read::{ReadOptions, Tables, read_all};
+use axiowl_model::{DiscoveredAgent, Issue, LOCAL_NODE, Step, Verdict, codes};
+use axiowl_sources::read::{COPY_BYTES, ReadOptions, Tables, read_all};
 use axiowl_sources::{Row, World};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,12 +24,18 @@ pub struct Options {
     pub trace: bool,
     /// Scan whole files where the windows gave no name.
     pub deep: bool,
+    /// With `deep`: only files whose path holds one of these; every file when empty.
+    pub deep_only: Vec<String>,
     /// Node of the rows.
     pub node: String,
     /// Id of the provider home that is read; empty for the default one.
     pub home: String,
     /// Threads for reading; as many as there are cores when none is given.
     pub threads: Option<usize>,
+    /// Bytes of a SQLite store that a private copy is made of.
+    pub copy_bytes: u64,
+    /// Whether `command` sources run their programs.
+    pub allow_commands: bool,
 }
 
 impl Default for Options {
@@ -38,15 +44,18 @@ impl Default for Options {
             target: None,
             trace: false,
             deep: false,
+            deep_only: Vec::new(),
             node: LOCAL_NODE.into(),
             home: String::new(),
             threads: None,
+            copy_bytes: COPY_BYTES,
+            allow_commands: false,
         }
     }
 }
 
 /// What was read from one source.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceCount {
     /// Files its patterns matched.
     pub files_matched: usize,
@@ -112,7 +121,7 @@ pub fn discover(loaded: &LoadedRule, world: &World, options: &Options) -> Report
     let tested = rule
         .tested
         .as_ref()
-        .map(|t| (t.program.as_str(), t.from.as_str(), t.to.as_str()));
+        .map(|t| (t.program.as_str(), t.shown()));
     let missing: Vec<String> = tables
         .tables
         .iter()
@@ -152,7 +161,7 @@ pub fn discover(loaded: &LoadedRule, world: &World, options: &Options) -> Report
         verdict: fit.verdict,
         complete: tables.tables.values().all(|table| !table.incomplete),
         targeted: options.target.is_some(),
-        present: tables.tables.values().any(|table| table.root_exists),
+        present: tables.unread_root_exists || tables.tables.values().any(|table| table.root_exists),
         sources: tables
             .tables
             .iter()
@@ -210,8 +219,11 @@ fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement
     let rule = &loaded.rule;
     let read = ReadOptions {
         deep: options.deep,
+        deep_only: options.deep_only.clone(),
         strong_fields: strong_fields(loaded),
         threads: options.threads,
+        copy_bytes: options.copy_bytes,
+        allow_commands: options.allow_commands,
     };
     let tables = read_all(loaded, world, &read);
     let known: Vec<String> = row_fields(rule).into_iter().collect();
@@ -236,15 +248,23 @@ fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement
     const WORTH_THREADS: usize = 512;
     let judge = |reviewer: &Option<Reviewer>, assembled: Assembled| {
         let copies = copies.get(&assembled.session).copied().unwrap_or(1);
-        let judged = bench.judge(&assembled, copies, reviewer.as_ref());
-        let path = match &rule.transcript {
-            Some(transcript) => fill(&transcript.file, &assembled.row, &tables, world),
-            None => assembled
-                .row
-                .get("path")
-                .and_then(|path| path.as_str())
-                .map(str::to_owned),
-        };
+        let mut judged = bench.judge(&assembled, copies, reviewer.as_ref());
+        // The file the row itself stands in; a row of a database has only its transcript.
+        let own = assembled.row.get("path").and_then(|path| path.as_str());
+        let path = own.map(str::to_owned).or_else(|| {
+            let transcript = rule.transcript.as_ref()?;
+            fill(&transcript.file, &assembled.row, &tables, world)
+        });
+        if let Some(path) = path.as_ref().filter(|_| options.trace) {
+            let text = format!("read from {path}");
+            let step = Step {
+                stage: "file".into(),
+                ok: true,
+                text,
+                at: String::new(),
+            };
+            judged.agent.trace.insert(0, step);
+        }
         Candidate {
             judged,
             path,
@@ -357,10 +377,10 @@ fn missing_guard(loaded: &LoadedRule, tables: &Tables) -> Option<String> {
 }
 
 fn optional(loaded: &LoadedRule, source: &str, column: &str) -> bool {
-    match loaded.rule.sources.get(source) {
-        Some(Source::Sqlite(sqlite)) => {
-            sqlite.columns.get(column).is_some_and(|kind| kind.optional)
-        }
-        _ => false,
-    }
+    let columns = match loaded.rule.sources.get(source) {
+        Some(Source::Sqlite(sqlite)) => &sqlite.columns,
+        Some(Source::Tsv(table)) => &table.columns,
+        _ => return false,
+    };
+    columns.get(column).is_some_and(|kind| kind.optional)
 }

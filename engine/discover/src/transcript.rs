@@ -4,6 +4,7 @@
 
 use crate::condition::{blank, text, value};
 use axiowl_lang::at::At;
+use axiowl_lang::cond::Cond;
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::{Transcript, TranscriptRecord};
 use axiowl_lang::scalar::{OneOrMany, Pointer};
@@ -15,6 +16,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+
+/// The role of what the agent says.
+const ASSISTANT: &str = "assistant";
 
 /// A record of a transcript, by its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +42,8 @@ pub struct TurnEnded {
 
 /// Reads one session's transcript.
 pub struct TranscriptReader<'a> {
-    description: &'a Transcript,
-    real: PathBuf,
+    pub(crate) description: &'a Transcript,
+    pub(crate) real: PathBuf,
     shown: String,
     resume: u64,
     message: Option<(Place, Option<String>)>,
@@ -176,7 +180,8 @@ impl<'a> TranscriptReader<'a> {
 }
 
 /// The record's id and turn when it is the message: by the id the provider keeps for it, or by
-/// our header at the start of a line. An id inside somebody's text is no proof.
+/// our header at the start of a line. An id inside somebody's text is no proof, and neither is
+/// anything the agent itself says.
 fn holds_message(
     description: &Transcript,
     parsed: &Value,
@@ -184,7 +189,7 @@ fn holds_message(
 ) -> Option<(String, Option<String>)> {
     let mark = format!("{VISIBLE_MARK}{message_id}]");
     description.message.iter().find_map(|kind| {
-        if !fits(kind, parsed) {
+        if kind.role.as_deref() == Some(ASSISTANT) || !is_of(kind, parsed) {
             return None;
         }
         let id = first(&kind.id, parsed);
@@ -201,7 +206,7 @@ fn holds_message(
 /// Whether the record ends the turn, and how.
 fn ends_turn(description: &Transcript, parsed: &Value, turn: Option<&str>) -> Option<bool> {
     let of_turn = |kind: &TranscriptRecord| {
-        fits(kind, parsed)
+        is_of(kind, parsed)
             && match (turn, first(&kind.turn, parsed)) {
                 (Some(turn), Some(other)) => turn == other,
                 _ => true,
@@ -217,10 +222,14 @@ fn ends_turn(description: &Transcript, parsed: &Value, turn: Option<&str>) -> Op
         .then_some(false)
 }
 
-fn fits(kind: &TranscriptRecord, parsed: &Value) -> bool {
-    kind.filter
-        .as_ref()
-        .is_none_or(|filter| record::holds(filter, parsed, &Row::new()))
+fn is_of(kind: &TranscriptRecord, parsed: &Value) -> bool {
+    let filter = kind.filter.as_ref();
+    filter.is_none_or(|filter| fits(filter, parsed))
+}
+
+/// Whether a record fits a condition.
+pub(crate) fn fits(filter: &Cond, parsed: &Value) -> bool {
+    record::holds(filter, parsed, &Row::new())
 }
 
 fn ids<'v>(
@@ -232,11 +241,13 @@ fn ids<'v>(
         .filter_map(|at| text(&pointer::at(at, parsed)?))
 }
 
-fn first(pointers: &OneOrMany<At<Pointer>>, parsed: &Value) -> Option<String> {
+/// The first value that one of the pointers gives.
+pub(crate) fn first(pointers: &OneOrMany<At<Pointer>>, parsed: &Value) -> Option<String> {
     ids(pointers, parsed).next()
 }
 
-fn texts(pointers: &OneOrMany<At<Pointer>>, parsed: &Value) -> Vec<String> {
+/// Every text that the pointers give.
+pub(crate) fn texts(pointers: &OneOrMany<At<Pointer>>, parsed: &Value) -> Vec<String> {
     let mut out = Vec::new();
     for at in pointers.iter() {
         match pointer::at(at, parsed) {

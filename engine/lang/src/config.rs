@@ -59,6 +59,9 @@ pub struct ProviderConfig {
     pub env: Vec<At<String>>,
     /// A file of `NAME=value` lines its program gets; absolute or with `~/`.
     pub env_file: Option<At<String>>,
+    /// Whether discovery may run the commands of its rule.
+    #[serde(default)]
+    pub commands: bool,
 }
 
 /// What a message may be and do.

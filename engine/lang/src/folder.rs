@@ -117,6 +117,10 @@ fn read_text(path: &Path, max: usize) -> Result<String, Diagnostic> {
         std::io::ErrorKind::NotFound => unreadable(path, "there is no such file"),
         _ => unreadable(path, &e.to_string()),
     };
+    // Opening a pipe would wait for somebody to write into it.
+    if !std::fs::metadata(path).map_err(fail)?.is_file() {
+        return Err(unreadable(path, "it is no regular file"));
+    }
     let file = std::fs::File::open(path).map_err(fail)?;
     let mut bytes = Vec::new();
     file.take(max as u64 + 1)

@@ -1,12 +1,11 @@
-//! JSON and YAML documents, whole or not at all.
+//! JSON, YAML and TOML documents, whole or not at all.
 //!
 //! A document that cannot be read in full says nothing: half a list of pinned sessions
 //! would look like sessions that lost their pin. So a big one is refused, never cut, and
 //! a damaged one leaves the table incomplete. It must not know what a field means.
 
 use crate::file::{Hit, mtime};
-use crate::find::{Finder, Kind};
-use crate::read::{Context, Outcome, Table};
+use crate::read::{Context, Outcome};
 use crate::report::Report;
 use crate::{Row, pointer};
 use axiowl_lang::at::At;
@@ -30,20 +29,28 @@ const ATTEMPTS: usize = 3;
 pub(crate) enum Form {
     /// JSON.
     Json,
+    /// JSON with comments and commas before closing brackets.
+    JsonWithComments,
     /// YAML.
     Yaml,
+    /// TOML.
+    Toml,
+}
+
+impl Form {
+    /// JSON, with comments where the rule says so.
+    pub(crate) fn json(comments: bool) -> Self {
+        match comments {
+            true => Self::JsonWithComments,
+            false => Self::Json,
+        }
+    }
 }
 
 /// Reads one source of documents.
 pub(crate) fn read(rule: &Document, form: Form, context: &Context<'_>) -> Outcome {
     let mut report = Report::default();
-    let mut finder = Finder::new(context.world, context.roots, Kind::File);
-    let mut hits = finder.find(&rule.path, "", &mut report);
-    let mut table = Table {
-        files_matched: hits.len(),
-        root_exists: finder.root_exists(&rule.path),
-        ..Table::default()
-    };
+    let (mut table, mut hits) = context.files(&rule.path, &mut report);
     newest(&mut hits, rule.max_files, &mut report);
     let read_one = |hit: &Hit| {
         let mut report = Report::default();
@@ -93,7 +100,7 @@ pub(crate) fn newest(hits: &mut Vec<Hit>, most: usize, report: &mut Report) {
 /// The document's own fields, and its rows.
 fn rows(rule: &Document, hit: &Hit, document: &Value, report: &mut Report) -> (Row, Vec<Row>) {
     let mut own = hit.fields();
-    let known = take(&rule.fields, document, &mut own);
+    let known = take(&rule.fields, document, &mut own) || rule.sparse;
     let Some(each) = &rule.each else {
         if !known {
             report.strange(&hit.recorded, 0, "none of the fields is in it");
@@ -166,15 +173,9 @@ pub(crate) fn parse(hit: &Hit, form: Form, max_bytes: u64, report: &mut Report) 
         attempt += 1;
         let (bytes, time) = bytes(hit, max_bytes, report)?;
         let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
-        let (line, message) = match form {
-            Form::Json => match serde_json::from_slice(text) {
-                Ok(value) => return Some(value),
-                Err(error) => (Some(error.line() as u64), error.to_string()),
-            },
-            Form::Yaml => match yaml::to_json(&String::from_utf8_lossy(text), YAML_DEPTH) {
-                Ok(value) => return Some(value),
-                Err(error) => (error.line, error.message),
-            },
+        let (line, message) = match value(text, form) {
+            Ok(value) => return Some(value),
+            Err(damage) => damage,
         };
         let now = hit.real.metadata().map(|metadata| mtime(&metadata));
         if attempt < ATTEMPTS && now.is_ok_and(|now| now != time) {
@@ -190,6 +191,20 @@ pub(crate) fn parse(hit: &Hit, form: Form, max_bytes: u64, report: &mut Report) 
             ..issue
         });
         return None;
+    }
+}
+
+/// Parses a text; the error is a line, where one is known, and what is wrong there.
+pub(crate) fn value(text: &[u8], form: Form) -> Result<Value, (Option<u64>, String)> {
+    let json = |text: &[u8]| {
+        serde_json::from_slice(text).map_err(|error| (Some(error.line() as u64), error.to_string()))
+    };
+    match form {
+        Form::Json => json(text),
+        Form::JsonWithComments => json(&comments::blanked(text)),
+        Form::Yaml => yaml::to_json(&String::from_utf8_lossy(text), YAML_DEPTH)
+            .map_err(|error| (error.line, error.message)),
+        Form::Toml => tables::to_json(&String::from_utf8_lossy(text)),
     }
 }
 
@@ -217,5 +232,7 @@ pub(crate) fn bytes(hit: &Hit, max_bytes: u64, report: &mut Report) -> Option<(V
     }
 }
 
+mod comments;
+mod tables;
 #[cfg(test)]
 mod tests;

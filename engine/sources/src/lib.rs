@@ -3,29 +3,41 @@
 //! [`read_all`] turns the sources a rule declares into tables of rows. Every reader has
 //! a limit on bytes, rows, files and time; every limit that is hit, every damaged or
 //! unreadable file becomes an issue, and costs nothing but itself. Nothing here writes,
-//! locks or creates a file below a provider's folder, starts a program, or knows a
-//! provider by name.
+//! locks or creates a file below a provider's folder, starts a program unless the run allows
+//! it, or knows a provider by name.
 
 mod column;
+mod command;
+mod convert;
 mod document;
+mod encoding;
 mod facts;
 mod file;
+mod files;
 mod find;
 mod folder;
 #[cfg(test)]
 mod harness;
 pub mod jsonl;
 mod jsonscan;
+mod mutation_log;
+mod pbtext;
 pub mod pointer;
+mod protobuf;
 pub mod read;
 pub mod record;
 mod report;
 mod roots;
 mod sqlite;
+mod text;
+mod tsv;
+mod unread;
+mod wire;
 pub mod world;
 
 pub use facts::{FactQuery, NativeFacts};
 pub use read::{ReadOptions, Table, Tables, read_all};
+pub use roots::home_folders;
 pub use sqlite::MIRROR_TOO_LARGE;
 pub use world::World;
 

@@ -1,9 +1,11 @@
 //! Fields named in names, statuses, rungs, sentences, aliases and transcripts.
 
 use super::{Known, Lint};
+use crate::at::Span;
 use crate::codes;
+use crate::cond::Cond;
 use crate::fields::TEMPLATE_NAMES;
-use crate::rule::{Transcript, TranscriptRecord};
+use crate::rule::Transcript;
 use crate::secrets::is_secret_path;
 use crate::template::Piece;
 use std::collections::BTreeSet;
@@ -14,6 +16,10 @@ pub(super) fn check(lint: &mut Lint) {
     let filled = lint.row().and(TEMPLATE_NAMES);
     for candidate in rule.name.iter().flat_map(|name| &name.candidates) {
         lint.row_field(&candidate.from);
+        if let Some(when) = &candidate.when {
+            let at = lint.place(candidate.span);
+            lint.condition(when, at, &row);
+        }
     }
     for kind in rule.rows.kind.iter().flatten() {
         if let Some(when) = &kind.when {
@@ -80,14 +86,17 @@ impl Lint<'_> {
         }
         let groups = [&transcript.message, &transcript.done, &transcript.failed];
         for record in groups.into_iter().flatten() {
-            self.transcript_record(record);
+            self.transcript_record(record.span, record.filter.as_ref());
+        }
+        for record in &transcript.undo {
+            self.transcript_record(record.span, record.filter.as_ref());
         }
     }
 
-    fn transcript_record(&mut self, record: &crate::at::At<TranscriptRecord>) {
-        if let Some(filter) = &record.filter {
+    fn transcript_record(&mut self, span: Span, filter: Option<&Cond>) {
+        if let Some(filter) = filter {
             let known = Known::of("a record", BTreeSet::new()).and_pointers();
-            let at = self.place(record.span);
+            let at = self.place(span);
             self.condition(filter, at, &known);
         }
     }

@@ -130,3 +130,50 @@ proptest! {
         home.read("  s: { yaml: { path: \"{r}/a.yaml\", fields: { id: /id } } }\n");
     }
 }
+
+#[test]
+fn toml_and_json_with_comments_are_documents_too() {
+    let home = Home::new();
+    home.write(
+        "a.toml",
+        "[projects.\"/w\"]\ntrust = \"yes\"\n[projects.\"/v\"]\ntrust = \"no\"\n",
+    );
+    home.write("b.json", "// managed\n{ \"folders\": [\"/w\",], }\n");
+    home.write("c.toml", "x = 1\ny = \n");
+    let rule = "  s:\n    toml: { path: \"{r}/*.toml\", each: { at: /projects, fields: { trust: /trust } } }\n";
+    let tables = home.read(rule);
+    assert_eq!(
+        columns(&tables, &["key", "trust"]),
+        [[json!("/w"), json!("yes")], [json!("/v"), json!("no")]]
+    );
+    assert_eq!(issues(&tables), [(codes::DAMAGED, Some(2))]);
+    let commented = |flag: bool| {
+        format!(
+            "  s:\n    json: {{ path: \"{{r}}/b.json\", comments: {flag}, fields: {{ f: /folders }} }}\n"
+        )
+    };
+    let tables = home.read(&commented(true));
+    assert_eq!(columns(&tables, &["f"]), [[json!(["/w"])]]);
+    assert!(tables.issues.is_empty());
+    assert_eq!(
+        issues(&home.read(&commented(false))),
+        [(codes::DAMAGED, Some(1))]
+    );
+}
+
+#[test]
+fn a_sparse_document_may_hold_none_of_the_fields() {
+    let home = Home::new();
+    home.write(
+        "settings.json",
+        "{ \"theme\": \"dark\" } // everything else is as it comes\n",
+    );
+    for (sparse, strange) in [("", 1), (", sparse: true", 0)] {
+        let source = format!(
+            "  s: {{ json: {{ path: \"{{r}}/settings.json\", comments: true{sparse}, fields: {{ x: /a/x }} }} }}\n"
+        );
+        let tables = home.read(&source);
+        assert_eq!(tables.tables["s"].not_understood.len(), strange, "{sparse}");
+        assert_eq!(columns(&tables, &["x"]), [[serde_json::Value::Null]]);
+    }
+}

@@ -84,7 +84,10 @@ pub(super) fn read_row(
         report.issue(Issue::new(codes::CAP, message).at(&hit.recorded));
     }
     damage.report(&hit.recorded, report);
-    if hit.size > 0 && found.iter().all(|found| found.taken.is_none()) {
+    if hit.size == 0 {
+        let message = "it is empty: nothing was written to it yet";
+        report.issue(Issue::new(codes::EMPTY_FILE, message).at(&hit.recorded));
+    } else if found.iter().all(|found| found.taken.is_none()) {
         report.strange(&hit.recorded, 0, "no record in it fits");
     }
     plan.fill(row, found.iter().filter_map(|found| found.taken.as_ref()));

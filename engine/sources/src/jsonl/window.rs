@@ -214,7 +214,14 @@ mod tests {
             },
         )
         .unwrap();
-        let hit = Hit::new(path.clone(), String::new(), &path.metadata().unwrap(), 0);
+        let world = crate::harness::Home::new().world();
+        let hit = Hit::new(
+            &world,
+            path.clone(),
+            String::new(),
+            &path.metadata().unwrap(),
+            0,
+        );
         let (mut a, mut b) = (Vec::new(), Vec::new());
         let window = load(&hit, head, tail, &mut a, &mut b).unwrap();
         for segment in &window.segments {
