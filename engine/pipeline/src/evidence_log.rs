@@ -5,6 +5,7 @@
 //!
 //! A log that cannot be written costs no message: the problem goes to `tracing`.
 
+use crate::crash;
 use crate::redact::redact;
 use axiowl_model::Timestamp;
 use axiowl_registry::{create_private_dir, private_file_options};
@@ -89,6 +90,7 @@ impl EvidenceLog {
     /// Appends a line for each of several decisions of one kind, in one go: a discovery of
     /// thousands of sessions opens the file once.
     pub fn record_all(&self, event: &str, decisions: impl IntoIterator<Item = Value>) {
+        crash::point("before a decision is written down");
         let at = Timestamp::from(SystemTime::now()).to_string();
         if let Err(error) = self.append(event, &at, decisions) {
             tracing::warn!(path = %self.path.display(), %error, event, "evidence not recorded");

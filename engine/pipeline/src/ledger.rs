@@ -23,6 +23,7 @@ pub use queries::Inbox;
 pub use stages::{Decision, Step};
 
 use crate::clock::Clock;
+use crate::crash;
 use axiowl_model::Timestamp;
 use axiowl_registry::{create_private_dir, private_file_options};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -115,13 +116,25 @@ impl Ledger {
         change: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
     ) -> Result<T, LedgerError> {
         let mut connection = self.connection();
-        let run = || -> Result<T, Trouble> {
-            let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let answer = change(&tx)?;
-            tx.commit()?;
-            Ok(answer)
+        transact(&mut connection, change).map_err(|trouble| trouble.named(action, &self.path))
+    }
+
+    /// The same for what a power cut may take: who works on a message, and what is forgotten.
+    /// A process that is killed loses nothing by it, and after a power cut nobody works.
+    fn write_loosely<T>(
+        &self,
+        action: &'static str,
+        change: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
+    ) -> Result<T, LedgerError> {
+        // Held all the while: nothing else may be written by this setting.
+        let mut connection = self.connection();
+        let loosely = |connection: &mut Connection| {
+            connection.pragma_update(None, "synchronous", "NORMAL")?;
+            let result = transact(connection, change);
+            connection.pragma_update(None, "synchronous", "FULL")?;
+            result
         };
-        run().map_err(|trouble| trouble.named(action, &self.path))
+        loosely(&mut connection).map_err(|trouble| trouble.named(action, &self.path))
     }
 
     /// Runs one read.
@@ -132,6 +145,19 @@ impl Ledger {
     ) -> Result<T, LedgerError> {
         query(&self.connection()).map_err(|trouble| trouble.named(action, &self.path))
     }
+}
+
+fn transact<T>(
+    connection: &mut Connection,
+    change: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
+) -> Result<T, Trouble> {
+    crash::point("before a transaction");
+    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let answer = change(&tx)?;
+    crash::point("before a commit");
+    tx.commit()?;
+    crash::point("after a commit");
+    Ok(answer)
 }
 
 /// What goes wrong inside a transaction, before it is known which one.

@@ -9,8 +9,16 @@
 //! through the seams [`edge`], [`identity`], [`TargetedPass`] and [`Surroundings`].
 #![warn(missing_docs)]
 
+// The tests of the crate itself use the provider of paper, too.
+#[cfg(all(test, unix))]
+extern crate self as axiowl_pipeline;
+#[cfg(all(test, unix))]
+#[path = "../tests/fake/mod.rs"]
+mod fake;
+
 pub mod body;
 mod clock;
+mod crash;
 pub mod edge;
 mod edges;
 mod evidence_log;

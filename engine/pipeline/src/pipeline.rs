@@ -7,7 +7,7 @@ use crate::ledger::{Ledger, LedgerError, Opening};
 use crate::limits::Limits;
 use crate::pass::TargetedPass;
 use crate::spawn::StartWorker;
-use crate::worker::is_attended;
+use crate::worker::{Attendance, attendance};
 use axiowl_model::{MessageId, SessionKey, Stage, StageLine};
 use axiowl_registry::Registry;
 use serde_json::json;
@@ -156,10 +156,10 @@ impl Pipeline {
             if but == Some(&key) {
                 continue;
             }
-            match is_attended(&self.state_root, &key) {
-                Ok(true) => {}
-                Ok(false) if self.start_worker(id).is_ok() => resumed.push(id),
-                Ok(false) => {}
+            match attendance(&self.state_root, &key) {
+                Ok(Attendance::Served | Attendance::Attended) => {}
+                Ok(Attendance::Nobody) if self.start_worker(id).is_ok() => resumed.push(id),
+                Ok(Attendance::Nobody) => {}
                 Err(error) => tracing::warn!(%error, "session not looked at"),
             }
         }
@@ -169,13 +169,13 @@ impl Pipeline {
     /// Sees to it that a worker comes for a message that was just accepted: the one that waits
     /// for its session already, or a new one. Returns why there is none.
     pub(crate) fn have_served(&self, id: MessageId, key: &SessionKey) -> Option<String> {
-        match is_attended(&self.state_root, key) {
-            // It begins after this message was accepted, and so will find it.
-            Ok(true) => {
+        match attendance(&self.state_root, key) {
+            // The next one begins after this message was accepted, and so will find it.
+            Ok(Attendance::Attended) => {
                 self.log.record("worker_waits", json!({"message_id": id}));
                 None
             }
-            Ok(false) => self.start_worker(id).err().map(|error| error.to_string()),
+            Ok(_) => self.start_worker(id).err().map(|error| error.to_string()),
             Err(error) => Some(error.to_string()),
         }
     }

@@ -11,7 +11,7 @@ mod line;
 mod recorder;
 mod settle;
 
-pub(crate) use line::is_attended;
+pub(crate) use line::{Attendance, attendance};
 pub use settle::Settled;
 
 use crate::edge::{EdgeContext, Liveness, Target, TranscriptLook};

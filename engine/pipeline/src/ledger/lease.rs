@@ -57,7 +57,7 @@ impl Ledger {
     /// [`LedgerError::NoSuchMessage`], or the database.
     pub fn lease(&self, id: MessageId, limits: &Limits) -> Result<LeaseAnswer, LedgerError> {
         let owner = Owner::current();
-        self.write("take a lease", |tx| {
+        self.write_loosely("take a lease", |tx| {
             let known = message::get(tx, id)?;
             let last = last_attempt(tx, id)?;
             let broke_off = last.as_ref().is_some_and(|last| !last.ended);
@@ -176,7 +176,7 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError::LeaseLost`], or the database.
     pub fn renew(&self, lease: &Lease, time: Duration) -> Result<(), LedgerError> {
-        self.write("renew a lease", |tx| {
+        self.write_loosely("renew a lease", |tx| {
             check(tx, lease)?;
             tx.execute(
                 "UPDATE deliveries SET lease_expires_at = ?3 WHERE message_id = ?1 AND token = ?2",
@@ -229,7 +229,7 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError::LeaseLost`], or the database.
     pub fn end(&self, lease: &Lease, outcome: &str) -> Result<(), LedgerError> {
-        self.write("end a delivery", |tx| {
+        self.write_loosely("end a delivery", |tx| {
             check(tx, lease)?;
             tx.execute(
                 "UPDATE deliveries SET ended_at = ?3, outcome = ?4

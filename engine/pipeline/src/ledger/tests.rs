@@ -1,6 +1,7 @@
 //! The ledger by itself: moves, leases, and what a file may do to it.
 
 mod leases;
+mod machine;
 mod older;
 mod rates;
 mod retention;
@@ -13,6 +14,7 @@ use crate::guard::Guard;
 use crate::limits::Limits;
 use crate::sender::Sender;
 use axiowl_model::{Evidence, MessageId, RunId, SessionKey, Stage};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -191,18 +193,27 @@ fn nobody_else_may_read_it() {
 fn it_is_durable_by_its_settings() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(dir.path()).unwrap();
-    let db = ledger.connection();
-    let text = |pragma: &str| {
-        db.query_row(pragma, [], |row| row.get::<_, String>(0))
-            .unwrap()
-    };
     let number = |pragma: &str| {
+        let db = ledger.connection();
         db.query_row(pragma, [], |row| row.get::<_, i64>(0))
             .unwrap()
     };
-    assert_eq!(text("PRAGMA journal_mode"), "wal");
-    assert_eq!(number("PRAGMA synchronous"), 2);
+    let mode: String = ledger
+        .connection()
+        .query_row("PRAGMA journal_mode", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(mode, "wal");
     assert_eq!(number("PRAGMA user_version"), 2);
+    assert_eq!(number("PRAGMA synchronous"), 2);
+    // What is written loosely leaves the setting as it was, also when it fails.
+    let id = accepted(&ledger);
+    let LeaseAnswer::Taken(lease) = ledger.lease(id, &free()).unwrap() else {
+        panic!("it is free")
+    };
+    ledger.end(&lease, "done").unwrap();
+    ledger.end(&lease, "again").unwrap_err();
+    ledger.renew(&lease, Duration::ZERO).unwrap_err();
+    assert_eq!(number("PRAGMA synchronous"), 2);
 }
 
 #[test]

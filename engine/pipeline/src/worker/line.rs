@@ -68,12 +68,28 @@ impl SessionLine {
     }
 }
 
-/// Whether a worker delivers to a session and another is next, so that a further one would
-/// find nothing to do.
-pub(crate) fn is_attended(state_root: &Path, key: &SessionKey) -> Result<bool, WorkerError> {
+/// Who stands in a session's line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attendance {
+    /// Nobody.
+    Nobody,
+    /// A worker delivers. It finds whatever was accepted before it looks for the last time.
+    Served,
+    /// A worker delivers and another is next, which finds whatever is accepted by now.
+    Attended,
+}
+
+/// Looks who stands in a session's line.
+pub(crate) fn attendance(state_root: &Path, key: &SessionKey) -> Result<Attendance, WorkerError> {
     let files = Files::of(state_root, key)?;
     let _gate = files.pass()?;
-    Ok(taken(&files.first)?.is_none() && taken(&files.next)?.is_none())
+    if taken(&files.first)?.is_some() {
+        return Ok(Attendance::Nobody);
+    }
+    Ok(match taken(&files.next)? {
+        Some(_) => Attendance::Served,
+        None => Attendance::Attended,
+    })
 }
 
 struct Files {
@@ -181,11 +197,11 @@ mod tests {
         let Entry::First(first) = enter() else {
             panic!("the line is empty")
         };
-        assert!(!is_attended(root, &key).unwrap());
+        assert_eq!(attendance(root, &key).unwrap(), Attendance::Served);
         assert!(SessionLine::try_enter(root, &key).unwrap().is_none());
         std::thread::scope(|scope| {
             let second = scope.spawn(|| matches!(enter(), Entry::First(_)));
-            while !is_attended(root, &key).unwrap() {
+            while attendance(root, &key).unwrap() != Attendance::Attended {
                 std::thread::yield_now();
             }
             let third = SessionLine::enter(root, &key, || Ok(())).unwrap();
@@ -207,7 +223,7 @@ mod tests {
             for _ in 0..3 {
                 scope.spawn(|| {
                     while !over.load(std::sync::atomic::Ordering::Relaxed) {
-                        is_attended(root, &key).unwrap();
+                        attendance(root, &key).unwrap();
                     }
                 });
             }

@@ -143,6 +143,20 @@ impl State {
         }
     }
 
+    /// A state root that no disk is waited for, where the system has such a place.
+    pub fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        let dir = if memory.is_dir() {
+            tempfile::tempdir_in(memory)
+        } else {
+            tempfile::tempdir()
+        };
+        Self {
+            dir: dir.unwrap(),
+            ..Self::new()
+        }
+    }
+
     pub fn root(&self) -> &Path {
         self.dir.path()
     }
@@ -225,7 +239,16 @@ pub fn run_worker(
     edges: &EdgeTable,
     limits: &Limits,
 ) -> Result<WorkDone, WorkerError> {
-    let ledger = Ledger::open(root).unwrap();
+    run_worker_on(Ledger::open(root).unwrap(), root, id, edges, limits)
+}
+
+pub fn run_worker_on(
+    ledger: Ledger,
+    root: &Path,
+    id: MessageId,
+    edges: &EdgeTable,
+    limits: &Limits,
+) -> Result<WorkDone, WorkerError> {
     let (log, desk) = (EvidenceLog::at(root), Desk::new(root));
     let worker = Worker {
         state_root: root,

@@ -1,7 +1,6 @@
 //! A clock that is set by hand, and what a jump of it may and may not do.
 
 use super::*;
-use std::path::Path;
 
 /// The hand of a clock.
 #[derive(Clone)]
