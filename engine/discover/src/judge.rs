@@ -24,7 +24,8 @@ pub struct Bench<'a> {
     pub home: &'a str,
     pub target: Option<&'a str>,
     pub trace: bool,
-    /// A guarding column is absent: nothing of this run may be enrolled.
+    /// A guarding column is absent, or a part of the rule that decides is not trusted: nothing
+    /// of this run may be enrolled.
     pub guard: Option<String>,
 }
 

@@ -221,6 +221,10 @@ fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement
     if let Some(guard) = &guard {
         issues.push(Issue::new(codes::GUARD_MISSING, guard.clone()));
     }
+    let withheld = loaded.withheld.iter().find_map(|part| part.bars.clone());
+    if let Some(withheld) = &withheld {
+        issues.push(Issue::new(codes::UNTRUSTED, withheld.clone()));
+    }
     let copies = copies::count(assembly.rows.iter().map(|row| row.session.as_str()));
     let bench = Bench {
         loaded,
@@ -230,7 +234,7 @@ fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement
         home: &options.home,
         target: options.target.as_deref(),
         trace: options.trace,
-        guard,
+        guard: guard.or(withheld),
     };
     // Judging small tables is cheaper than starting threads and script engines for them.
     const WORTH_THREADS: usize = 512;

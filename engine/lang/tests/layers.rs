@@ -59,7 +59,7 @@ impl Home {
             built_in: &files,
             packs: &self.packs,
             user: Some(&self.dir.path().join("user")),
-            disk: None,
+            ..Sources::default()
         })
     }
 }
@@ -121,7 +121,7 @@ fn a_broken_override_is_named_and_the_next_lower_layer_is_used() {
     put(
         home.dir.path(),
         "user/patch/rule.yaml",
-        "axiowl: 1\nprovider: patch\nextends: builtin\n",
+        "axiowl: 1\nprovider: patch\nextends: builtin\nbase: 00000000\noverride: {}\n",
     );
     let set = home.load();
     assert_eq!(title(&set, "one"), ("built-in one", &Layer::BuiltIn));
@@ -140,13 +140,19 @@ fn a_broken_override_is_named_and_the_next_lower_layer_is_used() {
         (&one.layer, &one.instead),
         (&Layer::User, &Some(Layer::BuiltIn))
     );
-    let line = one.diagnostics[0].one_line();
+    let first = one.diagnostics.iter().find(|d| d.is_error()).unwrap();
+    let line = first.one_line();
     assert!(line.contains("user/one/rule.yaml:9:"), "{line}");
     assert!(line.ends_with("(at `proof[0].grant`)"), "{line}");
     assert_eq!(of("new").instead, None);
-    assert_eq!(of("new").diagnostics[0].code, codes::UNKNOWN_FIELD);
+    let errors = of("new").diagnostics.iter().filter(|d| d.is_error());
+    assert!(
+        errors
+            .map(|d| d.code)
+            .all(|code| code == codes::UNKNOWN_FIELD)
+    );
     assert_eq!(of("two").diagnostics[0].code, codes::UNREADABLE);
-    assert_eq!(of("patch").diagnostics[0].code, codes::PATCH_UNSUPPORTED);
+    assert_eq!(of("patch").diagnostics[0].code, codes::PATCH_BASE);
 }
 
 #[test]
@@ -260,4 +266,46 @@ fn text_that_is_no_utf8_is_refused_with_its_place() {
     assert_eq!(title(&set, "one").1, &Layer::BuiltIn);
     let message = &set.problems()[0].diagnostics[0].message;
     assert!(message.contains("byte 10"), "{message}");
+}
+
+/// What a pack can run does not run before it was trusted, and a changed one not again.
+#[test]
+fn the_policy_of_a_pack_runs_only_when_its_content_is_trusted() {
+    let dir = tempfile::tempdir().unwrap();
+    let pack = dir.path().join("vendor");
+    let with_policy = rule("one", "vendor one", "policy: policy.rhai\n");
+    put(&pack, "one/rule.yaml", &with_policy);
+    put(&pack, "one/policy.rhai", "fn review(row, ctx) {}\n");
+    let packs = [pack.clone()];
+    let load = |trusted: &std::collections::BTreeSet<String>| {
+        load_all(&Sources {
+            packs: &packs,
+            trusted: Some(trusted),
+            ..Sources::default()
+        })
+    };
+    let set = load(&Default::default());
+    let loaded = set.get("one").unwrap();
+    assert!(loaded.policy.is_none());
+    assert!(loaded.withheld[0].bars.is_some());
+    assert_eq!(set.notices()[0].code, codes::UNTRUSTED);
+
+    let digest = loaded.withheld[0].part.digest.clone();
+    let trusted = std::collections::BTreeSet::from([digest]);
+    let set = load(&trusted);
+    let loaded = set.get("one").unwrap();
+    assert!(loaded.policy.is_some() && loaded.withheld.is_empty());
+    assert!(set.notices().is_empty());
+
+    put(&pack, "one/policy.rhai", "fn review(row, ctx) { }\n");
+    let set = load(&trusted);
+    assert!(set.get("one").unwrap().policy.is_none());
+
+    // The user's own script was written by the user.
+    let user = dir.path().join("vendor");
+    let set = load_all(&Sources {
+        user: Some(&user),
+        ..Sources::default()
+    });
+    assert!(set.get("one").unwrap().policy.is_some());
 }
