@@ -17,7 +17,9 @@ mod registry;
 mod rules;
 mod send;
 mod setup;
+mod shelf;
 mod status;
+mod verdicts;
 mod worker;
 
 use args::{Cli, Command};

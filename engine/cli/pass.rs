@@ -5,7 +5,7 @@ use crate::setup::Setup;
 use axiowl_discover::{Options, Report, discover};
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Prune;
-use axiowl_model::{Decision, DiscoverySummary, Timestamp, Verdict};
+use axiowl_model::{AgentRecord, Decision, DiscoverySummary, Timestamp, Verdict};
 use axiowl_registry::{MergeOptions, MergeReport};
 use serde_json::json;
 use std::time::SystemTime;
@@ -18,6 +18,8 @@ pub struct Pass {
     pub merged: MergeReport,
     /// Both in numbers.
     pub summary: DiscoverySummary,
+    /// Of a dry run: the rows of the registry as they would be.
+    pub after: Vec<AgentRecord>,
 }
 
 /// How a pass is made.
@@ -57,10 +59,13 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
         prune: rule.rule.prune == Prune::Unproven,
         complete: report.complete && !empty_without_reason,
     };
-    let merged = if options.dry_run {
-        setup.registry.load()?.merge(&report.agents, &merge_options)
+    let (merged, after) = if options.dry_run {
+        let mut rows = setup.registry.load()?;
+        let merged = rows.merge(&report.agents, &merge_options);
+        (merged, rows.into_agents())
     } else {
-        setup.registry.merge(&report.agents, &merge_options)?
+        let merged = setup.registry.merge(&report.agents, &merge_options)?;
+        (merged, Vec::new())
     };
     let mut issues = report.issues.clone();
     issues.extend(merged.issues.iter().cloned());
@@ -84,6 +89,7 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
         report,
         merged,
         summary,
+        after,
     })
 }
 

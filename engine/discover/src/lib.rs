@@ -7,6 +7,7 @@
 mod assemble;
 mod condition;
 mod copies;
+pub mod coverage;
 mod drift;
 pub mod explain;
 pub mod identity;

@@ -2,6 +2,7 @@
 
 use crate::assemble::{Assembled, assemble, fill};
 use crate::copies::{self, Candidate};
+use crate::coverage::Coverage;
 use crate::drift;
 use crate::judge::Bench;
 use crate::policy::Reviewer;
@@ -14,6 +15,7 @@ use axiowl_sources::read::{ReadOptions, Tables, read_all};
 use axiowl_sources::{Row, World};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// How a run is made.
 #[derive(Debug, Clone)]
@@ -28,6 +30,8 @@ pub struct Options {
     pub node: String,
     /// Id of the provider home that is read; empty for the default one.
     pub home: String,
+    /// Counts what of the rule is reached.
+    pub coverage: Option<Arc<Coverage>>,
     /// Threads for reading; as many as there are cores when none is given.
     pub threads: Option<usize>,
 }
@@ -40,6 +44,7 @@ impl Default for Options {
             deep: false,
             node: LOCAL_NODE.into(),
             home: String::new(),
+            coverage: None,
             threads: None,
         }
     }
@@ -215,7 +220,11 @@ fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement
     };
     let tables = read_all(loaded, world, &read);
     let known: Vec<String> = row_fields(rule).into_iter().collect();
-    let assembly = assemble(loaded, &tables, world, &known);
+    let coverage = options.coverage.as_deref();
+    if let Some(coverage) = coverage {
+        coverage.tables(&tables);
+    }
+    let assembly = assemble(loaded, &tables, world, &known, coverage);
     let guard = missing_guard(loaded, &tables);
     let mut issues = Vec::new();
     if let Some(guard) = &guard {
@@ -234,6 +243,7 @@ fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement
         home: &options.home,
         target: options.target.as_deref(),
         trace: options.trace,
+        coverage,
         guard: guard.or(withheld),
     };
     // Judging small tables is cheaper than starting threads and script engines for them.

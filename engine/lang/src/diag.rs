@@ -336,7 +336,7 @@ impl Diagnostic {
     }
 
     /// What diagnostics are sorted by: file, place, code.
-    pub(crate) fn order(&self) -> (Arc<str>, usize, usize, &'static str, String) {
+    pub fn order(&self) -> (Arc<str>, usize, usize, &'static str, String) {
         match self.primary() {
             Some(l) => (
                 l.file.clone(),
@@ -372,7 +372,7 @@ pub(crate) fn tidy(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
 }
 
 /// One-based line, and column in characters, of a byte.
-pub(crate) fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
+pub fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
     let before = &text[..boundary(text, byte)];
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     let line = before.bytes().filter(|b| *b == b'\n').count() + 1;

@@ -12,6 +12,9 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The file every rule stands in.
+const RULE_FILE: &str = "rule.yaml";
+
 /// Where a rule comes from. A later one overrides an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
@@ -55,6 +58,8 @@ pub struct RuleFolder {
     pub layer: Layer,
     /// The path to show before file names, without a slash at its end.
     pub shown: String,
+    /// The name of the rule's file.
+    pub file: String,
     /// The text of `rule.yaml`; of a patch that was applied, the text it makes.
     pub rule: String,
     /// Scripts: file name to text.
@@ -74,6 +79,7 @@ impl RuleFolder {
             provider: provider.into(),
             layer,
             shown: shown.into(),
+            file: RULE_FILE.into(),
             rule: rule.into(),
             scripts: BTreeMap::new(),
             origins: None,
@@ -91,9 +97,16 @@ impl RuleFolder {
     /// Reads a folder from disk: `rule.yaml` and every `.rhai` file beside it.
     pub fn read(dir: &Path, layer: Layer) -> Result<Self, Diagnostic> {
         let provider = dir.file_name().unwrap_or_default().to_string_lossy();
+        Self::read_file(&dir.join(RULE_FILE), &provider, layer)
+    }
+
+    /// Reads a rule under another name or in another place, and every `.rhai` file beside it.
+    pub fn read_file(file: &Path, provider: &str, layer: Layer) -> Result<Self, Diagnostic> {
+        let dir = file.parent().unwrap_or(Path::new("."));
         let shown = dir.to_string_lossy();
-        let rule = read_text(&dir.join("rule.yaml"), MAX_RULE_BYTES)?;
-        let mut folder = Self::new(&provider, layer, &shown, &rule);
+        let rule = read_text(file, MAX_RULE_BYTES)?;
+        let mut folder = Self::new(provider, layer, &shown, &rule);
+        folder.file = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         folder.cases = Some(cases(dir));
         let entries = std::fs::read_dir(dir).map_err(|e| unreadable(dir, &e.to_string()))?;
         for entry in entries {
@@ -128,7 +141,8 @@ impl RuleFolder {
             Some(_) => " (patched)",
             None => "",
         };
-        SourceText::new(&format!("{}/rule.yaml{note}", self.shown), &self.rule)
+        let (folder, file) = (&self.shown, &self.file);
+        SourceText::new(&format!("{folder}/{file}{note}"), &self.rule)
     }
 
     /// Names the content of the folder: 12 hexadecimal digits of blake3 over `rule.yaml` with

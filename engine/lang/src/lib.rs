@@ -10,6 +10,7 @@ pub mod codes;
 pub mod cond;
 pub mod config;
 pub mod diag;
+pub mod effective;
 pub mod fields;
 mod folder;
 pub mod guard;

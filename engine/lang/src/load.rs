@@ -85,8 +85,9 @@ impl RuleFile {
 }
 
 impl LoadedRule {
-    /// The file a person can open and the bytes in it that a place stands for.
-    pub(crate) fn source_of(&self, span: Span) -> Option<(SourceText, std::ops::Range<usize>)> {
+    /// The file a person can open and the bytes in it that a place stands for: at most to the
+    /// end of its first line.
+    pub fn source_of(&self, span: Span) -> Option<(SourceText, std::ops::Range<usize>)> {
         let file = self.files.get(usize::from(span.file))?;
         let range = match span.range() {
             // The reader gives a mapping no end.

@@ -59,6 +59,25 @@ impl Stack {
         stack
     }
 
+    /// The same layers with one more rule of the user, in place of the user's own.
+    pub fn with(mut self, folder: RuleFolder) -> Self {
+        let provider = folder.provider.clone();
+        let top = self.layers.iter_mut().rev();
+        let mut top = top.filter(|l| matches!(l.layer, Layer::User | Layer::Disk));
+        match top.next() {
+            Some(layer) => {
+                layer.by_provider.insert(provider, Ok(folder));
+            }
+            None => {
+                let mut layer = Folders::of(Layer::User);
+                layer.by_provider.insert(provider, Ok(folder));
+                self.layers.push(layer);
+            }
+        }
+        self.apply_patches();
+        self
+    }
+
     /// The providers that any layer has a folder for.
     pub fn providers(&self) -> BTreeSet<&str> {
         let layers = self.layers.iter().skip(self.active);
@@ -103,7 +122,7 @@ impl Stack {
             };
             for (provider, entry) in &mut layer.by_provider {
                 let Ok(folder) = entry.as_ref() else { continue };
-                if !patch::is_patch(&folder.rule) {
+                if folder.patched.is_some() || !patch::is_patch(&folder.rule) {
                     continue;
                 }
                 let with_rule = below.iter().filter(|l| l.good(provider).is_some());

@@ -6,7 +6,7 @@
 
 use crate::codes;
 use crate::diag::{Diagnostic, SourceText};
-use crate::folder::Layer;
+use crate::folder::{Layer, RuleFolder};
 use crate::load::LoadedRule;
 use std::collections::BTreeSet;
 
@@ -46,6 +46,14 @@ pub fn executables(loaded: &LoadedRule) -> Vec<Executable> {
         });
     }
     out
+}
+
+/// The parts of a folder that can run, in words, for a person who is asked to trust them.
+pub fn parts(folder: &RuleFolder) -> Vec<String> {
+    let scripts = folder.scripts.iter();
+    scripts
+        .map(|(name, text)| format!("the script {name}, {} lines", text.lines().count()))
+        .collect()
 }
 
 /// Whether a part may run only when it was trusted.

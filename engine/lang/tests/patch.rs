@@ -66,6 +66,7 @@ fn load(overrides: &str) -> RuleSet {
         let text =
             format!("axiowl: 1\nprovider: demo\nextends: builtin\n{base}override:\n{overrides}");
         put(&dir.path().join("demo/rule.yaml"), &text);
+        put(&dir.path().join("demo/fixtures/one/world.yaml"), "");
     }
     load_all(&Sources {
         built_in: &[("demo", "rule.yaml", RULE)],

@@ -26,6 +26,7 @@ pub mod world;
 
 pub use facts::{FactQuery, NativeFacts};
 pub use read::{ReadOptions, Table, Tables, read_all};
+pub use sqlite::{SqlProblem, check_sql};
 pub use world::World;
 
 /// A row of a source: field name to value. Times are milliseconds since the epoch.

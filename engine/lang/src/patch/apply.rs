@@ -172,6 +172,7 @@ impl<'a> Work<'a> {
             provider: self.folder.provider.clone(),
             layer: self.folder.layer.clone(),
             shown: self.folder.shown.clone(),
+            file: self.folder.file.clone(),
             rule: self.text,
             scripts,
             origins: Some(self.origins.into()),

@@ -41,7 +41,7 @@ pub struct Patch {
     /// Key path → verbs: `name.reject`, `proof[codex_desktop_thread_state].grants`, `.` for
     /// the whole rule. They are applied in the order they stand in.
     #[serde(rename = "override")]
-    pub overrides: BTreeMap<String, Verbs>,
+    pub overrides: Option<BTreeMap<String, Verbs>>,
 }
 
 /// What is done at a key path.
@@ -169,6 +169,23 @@ fn drifted(file: &SourceText, patch: &Patch, below: &RuleFolder) -> Option<Diagn
                 below.provider
             )),
     )
+}
+
+/// Applies a patch to a rule given directly, whatever the patch extends; for looking at what
+/// it made of an older one.
+///
+/// # Errors
+/// Everything that is wrong with the patch.
+pub fn apply_to(patch: &RuleFolder, base: &RuleFolder) -> Result<RuleFolder, Vec<Diagnostic>> {
+    apply(patch, &|_| Some(base), &[])
+}
+
+/// A patch's text with another `base`; none when it has none.
+pub fn with_base(text: &str, digest: &str) -> Option<String> {
+    let at = Tree::of(text).value(&["base"])?;
+    let mut out = text.to_owned();
+    out.replace_range(at, digest);
+    Some(out)
 }
 
 /// The layers a patch may extend, by the word that names them, the highest first.

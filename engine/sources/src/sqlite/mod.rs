@@ -4,8 +4,11 @@
 //! a statement may do ([`guard`]) and how cells become fields ([`rows`]) elsewhere.
 
 mod access;
+mod compile;
 mod guard;
 mod rows;
+
+pub use compile::{SqlProblem, check_sql};
 
 use crate::document::bytes;
 use crate::file::Hit;
