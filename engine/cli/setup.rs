@@ -68,7 +68,9 @@ fn open_with(
 ) -> Result<Setup, Failure> {
     let state = own.state(common)?;
     let registry = Registry::at(&state);
-    let mut world = world.with_native(axiowl_providers::native_facts());
+    let mut world = world
+        .with_native(axiowl_providers::native_facts())
+        .with_state(&state);
     world.set_registered(registered(&registry)?);
     let evidence = EvidenceLog::at(&state);
     report_problems(&rules);

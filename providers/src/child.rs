@@ -77,7 +77,7 @@ pub(crate) struct Ending {
     pub stopped: bool,
     /// The end of its standard error, lossy UTF-8.
     pub stderr: String,
-    /// Lines of standard output that were thrown away, because they were too long or too many.
+    /// Lines of standard output that were thrown away, because they were too long.
     pub lost_lines: usize,
 }
 
@@ -101,7 +101,7 @@ impl Ending {
         }
         if self.lost_lines > 0 {
             out.push_str(&format!(
-                " ({} lines of output were too much to keep)",
+                " ({} lines of output were too long to keep)",
                 self.lost_lines
             ));
         }
@@ -223,10 +223,7 @@ impl Running {
             }
             let until = self.exited.map_or(until, |at| until.min(at + DRAIN));
             match self.event(until) {
-                Some(Event::Line(line)) => {
-                    self.tally.queued.fetch_sub(line.len(), Ordering::Relaxed);
-                    return Next::Line(line);
-                }
+                Some(Event::Line(line)) => return Next::Line(line),
                 Some(_) => {}
                 None if self.exited.is_some_and(|at| at + DRAIN <= Instant::now()) => {
                     return Next::End;
@@ -269,7 +266,7 @@ impl Running {
                         Event::Closed(stream) => self.open[*stream as usize] = false,
                         Event::Exited => self.note_exit(),
                         Event::Flooded => self.flooded = true,
-                        Event::Line(_) => {}
+                        Event::Line(line) => self.tally.take_off(line.len()),
                     }
                     return Some(event);
                 }
@@ -334,6 +331,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        self.tally.give_up();
         if self.reaped.is_none() {
             self.signal(Stop::Kill);
             self.has_ended_within(KILL_PATIENCE);

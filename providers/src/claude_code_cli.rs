@@ -11,7 +11,7 @@ mod verdict;
 use crate::child::{Ending, Next, Program, Running};
 use crate::environment::Environment;
 use crate::follow::{self, Follow, stop_at};
-use crate::ground::{self, Ground};
+use crate::ground::{self, Ground, not_now};
 use crate::in_flight::Trace;
 use crate::version::{self, Version};
 use axiowl_pipeline::edge::{
@@ -65,6 +65,7 @@ impl Edge for ClaudeCodeCli {
         delivery: &Delivery<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), EdgeError> {
+        ground::is_real(context)?;
         let ground = examine(context, delivery.target).map_err(not_now)?;
         sign_in(context, delivery, &ground)?;
         // Asking took time; somebody may have opened the session meanwhile.
@@ -129,18 +130,6 @@ fn transcript(root: &Path, session: &str) -> Option<PathBuf> {
     let projects = fs::read_dir(root.join("projects")).ok()?;
     let files = projects.flatten().map(|project| project.path().join(&name));
     files.into_iter().find(|file| file.is_file())
-}
-
-fn not_now(liveness: Liveness) -> EdgeError {
-    match liveness {
-        Liveness::Closed { reason, remedy } => EdgeError::Refused {
-            reason: format!("{reason}; {remedy}"),
-        },
-        Liveness::Unavailable { reason } => EdgeError::NotSubmitted { reason },
-        Liveness::Idle { .. } | Liveness::Door { .. } => EdgeError::NotSubmitted {
-            reason: "it cannot be resumed".into(),
-        },
-    }
 }
 
 /// Makes sure that somebody is signed in: an attempt without leaves the message in the

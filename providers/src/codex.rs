@@ -15,7 +15,7 @@ use crate::child::Program;
 use crate::codex_store::{Rollout, Store};
 use crate::environment::Environment;
 use crate::follow;
-use crate::ground::{self, Ground};
+use crate::ground::{self, Ground, not_now};
 use axiowl_pipeline::edge::{
     Delivery, Edge, EdgeContext, EdgeError, Finding, Liveness, Progress, Target,
 };
@@ -57,6 +57,7 @@ impl Edge for Codex {
         delivery: &Delivery<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), EdgeError> {
+        ground::is_real(context)?;
         let ground = examine(context, delivery.target).map_err(not_now)?;
         let run = Run {
             context,
@@ -143,18 +144,6 @@ fn examine(context: &EdgeContext<'_>, target: &Target) -> Result<Ground, Livenes
             remedy: writer.remedy,
         }),
         None => Ok(ground),
-    }
-}
-
-fn not_now(liveness: Liveness) -> EdgeError {
-    match liveness {
-        Liveness::Closed { reason, remedy } => EdgeError::Refused {
-            reason: format!("{reason}; {remedy}"),
-        },
-        Liveness::Unavailable { reason } => EdgeError::NotSubmitted { reason },
-        Liveness::Idle { .. } | Liveness::Door { .. } => EdgeError::NotSubmitted {
-            reason: "it cannot be resumed".into(),
-        },
     }
 }
 

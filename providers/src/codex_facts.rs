@@ -8,6 +8,8 @@ use crate::codex_store::Store;
 use crate::version::{self, Version};
 use axiowl_sources::{FactQuery, NativeFacts, World};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// An installed Codex with one writer a thread and the queue: both from 0.149.0
 /// (`providers/codex.md`, version table).
@@ -16,8 +18,47 @@ const WRITER_LOCKS_AND_QUEUE: &str = "codex_writer_locks_and_queue";
 const IPC_OWNER: &str = "codex_ipc_owner";
 const NEEDED: Version = Version::new(0, 149, 0);
 
+/// How long an answer about the installed program is used again: a discovery asks once a thread,
+/// a server that runs for days must notice an update.
+const FRESH: Duration = Duration::from_secs(2);
+
 /// The native facts of this crate.
-pub(crate) struct CodexFacts;
+#[derive(Default)]
+pub(crate) struct CodexFacts {
+    installed: Mutex<Option<Known>>,
+}
+
+/// The last answer about the installed program.
+struct Known {
+    /// What it depends on: store, home, PATH.
+    about: [String; 3],
+    at: Instant,
+    answer: Result<bool, String>,
+}
+
+impl CodexFacts {
+    fn locks_and_queue(&self, world: &World, store: &Store) -> Result<bool, String> {
+        let path = world.env("PATH").unwrap_or_default();
+        let about = [store.below(""), world.home().to_owned(), path.to_owned()];
+        let mut known = self
+            .installed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*known
+            && known.about == about
+            && known.at.elapsed() < FRESH
+        {
+            return known.answer.clone();
+        }
+        let answer = locks_and_queue(world, store);
+        *known = Some(Known {
+            about,
+            at: Instant::now(),
+            answer: answer.clone(),
+        });
+        answer
+    }
+}
 
 impl NativeFacts for CodexFacts {
     fn names(&self) -> &'static [&'static str] {
@@ -32,7 +73,7 @@ impl NativeFacts for CodexFacts {
             .filter(|root| !root.is_empty());
         let store = || root.map(Store::at).ok_or("the rule names no root `codex`");
         match name {
-            WRITER_LOCKS_AND_QUEUE => locks_and_queue(query.world, &store()?),
+            WRITER_LOCKS_AND_QUEUE => self.locks_and_queue(query.world, &store()?),
             IPC_OWNER => {
                 let thread = query.session.rsplit(':').next().unwrap_or_default();
                 codex_ipc::owns(query.world, &store()?.real(query.world), thread)
@@ -91,7 +132,7 @@ mod tests {
             world = world.with_executables(BTreeMap::from([("codex".to_owned(), place)]));
         }
         let (row, session) = (Row::new(), "x");
-        CodexFacts.fact(
+        CodexFacts::default().fact(
             name,
             &FactQuery {
                 world: &world,

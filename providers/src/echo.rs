@@ -6,6 +6,7 @@
 use crate::child::{Next, Program, Running};
 use crate::environment::Environment;
 use crate::follow::{self, Follow, stop_at};
+use crate::ground;
 use crate::in_flight::Trace;
 use axiowl_model::{Evidence, display_safe, is_uuid};
 use axiowl_pipeline::edge::{
@@ -52,6 +53,7 @@ impl Edge for Echo {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), EdgeError> {
         let not_submitted = |reason: String| EdgeError::NotSubmitted { reason };
+        ground::is_real(context)?;
         let place = examine(context, delivery.target).map_err(not_submitted)?;
         progress(Progress::Starting {
             route: ROUTE.into(),

@@ -4,7 +4,7 @@
 //! Reads only. Knows no provider's files.
 
 use axiowl_model::{display_safe, is_uuid};
-use axiowl_pipeline::edge::{EdgeContext, Liveness, Target};
+use axiowl_pipeline::edge::{EdgeContext, EdgeError, Liveness, Target};
 use std::path::PathBuf;
 
 /// What a delivery stands on.
@@ -16,6 +16,31 @@ pub(crate) struct Ground {
     pub program: PathBuf,
     /// The session's folder, which exists.
     pub folder: PathBuf,
+}
+
+/// Makes sure that a delivery is about this machine, not about one that was recorded.
+///
+/// # Errors
+/// When it is recorded.
+pub(crate) fn is_real(context: &EdgeContext<'_>) -> Result<(), EdgeError> {
+    if context.world.is_fixture() {
+        let reason = "nothing is delivered to sessions of a recorded machine".into();
+        return Err(EdgeError::NotSubmitted { reason });
+    }
+    Ok(())
+}
+
+/// What a probe found, when it may not be delivered now.
+pub(crate) fn not_now(liveness: Liveness) -> EdgeError {
+    match liveness {
+        Liveness::Closed { reason, remedy } => EdgeError::Refused {
+            reason: format!("{reason}; {remedy}"),
+        },
+        Liveness::Unavailable { reason } => EdgeError::NotSubmitted { reason },
+        Liveness::Idle { .. } | Liveness::Door { .. } => EdgeError::NotSubmitted {
+            reason: "it cannot be resumed".into(),
+        },
+    }
 }
 
 /// Finds all of it.

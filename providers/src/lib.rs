@@ -18,9 +18,11 @@ mod codex_ipc;
 mod codex_store;
 mod echo;
 mod environment;
+mod facts;
 mod follow;
 mod ground;
 mod in_flight;
+mod opencode_facts;
 mod processes;
 mod version;
 
@@ -46,7 +48,7 @@ pub fn serves(provider: &str) -> bool {
 
 /// What native code answers to rules.
 pub fn native_facts() -> Arc<dyn NativeFacts> {
-    Arc::new(codex_facts::CodexFacts)
+    Arc::new(facts::Facts::default())
 }
 
 /// What confirms the callers that a rule's `identity` names.

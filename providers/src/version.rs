@@ -22,6 +22,11 @@ impl Version {
         Self(major, minor, patch)
     }
 
+    /// The first number.
+    pub const fn major(self) -> u32 {
+        self.0
+    }
+
     /// Reads `1.2.3`, with anything behind a `-` or `+`.
     pub fn parse(text: &str) -> Option<Self> {
         let numbers = text.trim().split(['-', '+']).next()?;

@@ -111,6 +111,11 @@ fn leaves(cond: &Cond, visit: &mut dyn FnMut(String, Span)) {
         Cond::All(list) | Cond::Any(list) => list.iter().for_each(|c| leaves(c, visit)),
         Cond::Not(inner) => leaves(inner, visit),
         Cond::Fact(name) => visit(format!("the fact `{}`", name.value), name.span),
+        Cond::Env(names) | Cond::Executable(names) => {
+            for name in names.iter() {
+                visit(format!("`{}`", name.value), name.span);
+            }
+        }
         Cond::Targeted(at) => visit("the target".into(), at.span),
         Cond::Field { name, .. } => visit(format!("`{}`", name.value), name.span),
     }

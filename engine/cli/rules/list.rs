@@ -28,9 +28,8 @@ pub fn run(common: &Common, json: bool) -> Outcome {
             .iter()
             .map(|dir| case::find(&dir.join(provider)).len())
             .sum();
-        let tested = rule.tested.as_ref().map_or(String::new(), |t| {
-            format!("{} {} to {}", t.program, t.from, t.to)
-        });
+        let tested = rule.tested.as_ref();
+        let tested = tested.map_or(String::new(), |t| format!("{} {}", t.program, t.shown()));
         let last = verdicts::last(&state, provider);
         let layer = standing(loaded, &stack);
         if json {

@@ -4,7 +4,7 @@ use axiowl_lang::at::{At, Span};
 use axiowl_lang::codes;
 use axiowl_lang::diag::Diagnostic;
 use axiowl_lang::load::LoadedRule;
-use axiowl_lang::source::Source;
+use axiowl_lang::source::{Source, Sqlite};
 use axiowl_sources::{SqlProblem, check_sql};
 
 /// What SQLite says about the statements of a rule.
@@ -14,33 +14,39 @@ pub fn check(loaded: &LoadedRule) -> Vec<Diagnostic> {
         let Source::Sqlite(sqlite) = source else {
             continue;
         };
-        match check_sql(&sqlite.sql.value) {
-            Err(problem) => {
-                let span = place(loaded, &sqlite.sql, &problem);
-                let message = format!("the SQL of `{name}` does not compile: {}", problem.message);
-                let help = "mend the statement; SQLite's own words are above";
-                out.extend(finding(loaded, span, message, "SQLite stops here", help));
-            }
-            Ok(None) => {}
-            Ok(Some(given)) => {
-                let gives = |column: &String| given.iter().any(|g| g.eq_ignore_ascii_case(column));
-                for column in sqlite.columns.keys().filter(|column| !gives(column)) {
-                    let message = format!(
-                        "the SQL of `{name}` gives no column `{column}`, which is declared"
-                    );
-                    let help = format!("it gives {}", listed(&given));
-                    out.extend(finding(
-                        loaded,
-                        sqlite.sql.span,
-                        message,
-                        "this statement",
-                        &help,
-                    ));
+        for (_, sql) in sqlite.statements() {
+            match check_sql(&sql.value) {
+                Err(problem) => {
+                    let span = place(loaded, sql, &problem);
+                    let why = &problem.message;
+                    let message = format!("the SQL of `{name}` does not compile: {why}");
+                    let help = "mend the statement; SQLite's own words are above";
+                    out.extend(finding(loaded, span, message, "SQLite stops here", help));
+                }
+                Ok(None) => {}
+                Ok(Some(given)) => {
+                    let absent = absent(sqlite, &given);
+                    if !absent.is_empty() {
+                        let absent = listed(&absent);
+                        let message = format!("the SQL of `{name}` does not give {absent}");
+                        let help = format!("it gives {}", listed(&given));
+                        out.extend(finding(loaded, sql.span, message, "this statement", &help));
+                    }
                 }
             }
         }
     }
     out
+}
+
+/// Columns that have to be there, and that a statement does not give.
+fn absent(sqlite: &Sqlite, given: &[String]) -> Vec<String> {
+    let gives = |column: &str| given.iter().any(|g| g.eq_ignore_ascii_case(column));
+    let columns = sqlite.columns.iter();
+    columns
+        .filter(|(column, kind)| !kind.optional && !gives(column))
+        .map(|(column, _)| column.clone())
+        .collect()
 }
 
 fn finding(

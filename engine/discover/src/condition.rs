@@ -1,7 +1,7 @@
 //! Evaluates conditions over rows and says what each leaf saw.
 
 use crate::coverage::Coverage;
-use axiowl_lang::at::Span;
+use axiowl_lang::at::{At, Span};
 use axiowl_lang::cond::{Cond, Ops, Targeted, Test};
 use axiowl_lang::load::LoadedRule;
 use axiowl_model::{Timestamp, is_uuid};
@@ -147,6 +147,10 @@ impl Scope<'_> {
                     why: seen.to_owned(),
                 }
             }
+            Cond::Env(names) => self.any_of(names, "set", |name| self.world.env(name).is_some()),
+            Cond::Executable(names) => self.any_of(names, "installed", |name| {
+                self.world.executable(name).is_some()
+            }),
             Cond::Field { name, test } => {
                 let value = value(self.row, name);
                 let (holds, wanted) = self.test(test, value);
@@ -162,6 +166,23 @@ impl Scope<'_> {
     fn note(&self, leaf: Span, holds: bool) {
         if let Some((loaded, coverage)) = self.coverage {
             coverage.condition(loaded, leaf, holds);
+        }
+    }
+
+    /// Whether one of several names is there; no more than the name is ever shown.
+    fn any_of(&self, names: &[At<String>], what: &str, is: impl Fn(&str) -> bool) -> Outcome {
+        for name in names {
+            self.note(name.span, is(name));
+        }
+        match names.iter().find(|name| is(name)) {
+            Some(name) => Outcome {
+                holds: true,
+                why: format!("{} is {what}", name.value),
+            },
+            None => Outcome {
+                holds: false,
+                why: format!("{} is not {what}", listed_names(names)),
+            },
         }
     }
 
@@ -237,6 +258,24 @@ impl Scope<'_> {
                 yes_no(want, "is a folder that exists", "is no folder that exists"),
             );
         }
+        if let Some(want) = ops.lock_held {
+            let held = text
+                .filter(|t| !t.is_empty())
+                .map(|t| self.world.lock_held(t));
+            // Where nobody can tell, neither answer holds.
+            let ok = match held {
+                Some(None) => false,
+                held => held.flatten().unwrap_or(false) == want,
+            };
+            note(ok, yes_no(want, "is locked", "is not locked"));
+        }
+        if let Some(want) = ops.pid_alive {
+            let ok = pid(value).is_some_and(|pid| self.world.pid_alive(pid, None)) == want;
+            note(
+                ok,
+                yes_no(want, "is a running process", "is no running process"),
+            );
+        }
         if let Some(span) = &ops.newer_than {
             let now = self.world.now().as_millis();
             let ok = value
@@ -254,6 +293,12 @@ impl Scope<'_> {
                 .is_some_and(|(path, folder)| axiowl_sources::record::slug_matches(path, folder));
             note(ok, format!("is the folder that {} names", other.value));
         }
+        if let Some(other) = &ops.md5_of {
+            let ok = text
+                .zip(self::value(self.row, other).as_str())
+                .is_some_and(|(text, digest)| axiowl_sources::record::md5_matches(text, digest));
+            note(ok, format!("has the MD5 in {}", other.value));
+        }
         if let Some(want) = &ops.has {
             let ok = match value {
                 Value::Array(list) => list.contains(want),
@@ -263,6 +308,20 @@ impl Scope<'_> {
             note(ok, format!("holds {}", shown(want)));
         }
         (holds, wanted.join(" and "))
+    }
+}
+
+fn listed_names(names: &[At<String>]) -> String {
+    let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+    names.join(" or ")
+}
+
+/// A process number, as a number or as text.
+fn pid(value: &Value) -> Option<u32> {
+    match value {
+        Value::Number(number) => u32::try_from(number.as_u64()?).ok(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
     }
 }
 
@@ -295,14 +354,21 @@ fn under(path: &str, folder: &str) -> bool {
 
 /// A condition in words, without any row's values: the reason a filter drops rows for.
 pub fn described(cond: &Cond) -> String {
-    let joined =
-        |list: &[Cond], word: &str| list.iter().map(described).collect::<Vec<_>>().join(word);
+    let joined = |list: &[Cond], word: &str| {
+        let parts = list.iter().map(|inner| match inner {
+            Cond::All(_) | Cond::Any(_) => format!("({})", described(inner)),
+            inner => described(inner),
+        });
+        parts.collect::<Vec<_>>().join(word)
+    };
     match cond {
         Cond::All(list) => joined(list, " and "),
         Cond::Any(list) => joined(list, " or "),
         Cond::Not(inner) => format!("not ({})", described(inner)),
         Cond::Fact(name) => format!("fact {}", name.value),
         Cond::Targeted(_) => "it is the target".into(),
+        Cond::Env(names) => format!("{} is set", listed_names(names)),
+        Cond::Executable(names) => format!("{} is installed", listed_names(names)),
         Cond::Field { name, test } => match &test.value {
             Test::Equals(want) => format!("{} is {}", name.value, shown(want)),
             Test::In(list) => {
@@ -312,9 +378,15 @@ pub fn described(cond: &Cond) -> String {
                     list.iter().map(shown).collect::<Vec<_>>().join(", ")
                 )
             }
-            Test::Ops(ops) => match &ops.has {
-                Some(want) => format!("{} holds {}", name.value, shown(want)),
-                None => format!("{} fits", name.value),
+            Test::Ops(ops) => match (&ops.has, ops.present, ops.blank) {
+                (Some(want), ..) => format!("{} holds {}", name.value, shown(want)),
+                (None, Some(true), _) | (None, _, Some(false)) => {
+                    format!("{} is present", name.value)
+                }
+                (None, Some(false), _) | (None, _, Some(true)) => {
+                    format!("{} is absent", name.value)
+                }
+                (None, None, None) => format!("{} fits", name.value),
             },
         },
     }
@@ -343,11 +415,19 @@ pub fn targeted(target: Option<&str>, session: &str, key: &str, names: &[&str]) 
     }
 }
 
-/// The first of several fields that holds a time.
+/// The first of several fields that holds a time: milliseconds since the epoch, or text in
+/// the form of RFC 3339.
 pub fn time(row: &Row, fields: &[impl AsRef<str>]) -> Option<Timestamp> {
     fields
         .iter()
-        .filter_map(|field| value(row, field.as_ref()).as_i64())
-        .find(|millis| *millis > 0)
-        .map(Timestamp::from_millis)
+        .filter_map(|field| moment(value(row, field.as_ref())))
+        .find(|time| time.as_millis() > 0)
+}
+
+fn moment(value: &Value) -> Option<Timestamp> {
+    match value {
+        Value::Number(_) => value.as_i64().map(Timestamp::from_millis),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
 }

@@ -17,11 +17,11 @@ pub fn judge(
     kept: usize,
     dropped: usize,
     untested: &[String],
-    tested: Option<(&str, &str, &str)>,
+    tested: Option<(&str, String)>,
 ) -> Fit {
     let mut issues = Vec::new();
     let mut verdict = Verdict::Verified;
-    if let (Some(first), Some((program, from, to))) = (untested.first(), tested) {
+    if let (Some(first), Some((program, range))) = (untested.first(), tested) {
         verdict = Verdict::UnverifiedVersion;
         let mut versions: Vec<&str> = untested.iter().map(String::as_str).collect();
         versions.sort_unstable();
@@ -33,7 +33,10 @@ pub fn judge(
         };
         issues.push(Issue::new(
             codes::UNVERIFIED_VERSION,
-            format!("{} rows were written by {program} {shown}; this rule was tested with {from} to {to}", untested.len()),
+            format!(
+                "{} rows were written by {program} {shown}; this rule was tested with {range}",
+                untested.len()
+            ),
         ));
     }
     if !missing.is_empty() {
@@ -62,7 +65,7 @@ pub fn judge(
                 codes::BLIND,
                 format!("{matched} files are there and no session was understood"),
             ));
-        } else {
+        } else if tables.unread_files == 0 {
             verdict = verdict.max(Verdict::Drift);
             issues.push(Issue::new(
                 codes::DRIFT,

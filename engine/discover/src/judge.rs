@@ -12,7 +12,9 @@ use axiowl_lang::cond::{Cond, Targeted};
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::{Grant, Outside};
 use axiowl_lang::template::Template;
-use axiowl_model::{DiscoveredAgent, Issue, Kind, SessionKey, Status, Step, codes, display_safe};
+use axiowl_model::{
+    DiscoveredAgent, Issue, Kind, SessionKey, Status, Step, UNTITLED, codes, display_safe,
+};
 use axiowl_sources::World;
 use axiowl_sources::read::Tables;
 
@@ -98,15 +100,9 @@ impl Bench<'_> {
 
         let (kind, said) = self.kind(&scope, &mut record);
         let name = rule.name.as_ref().and_then(|naming| {
-            naming::choose(
-                naming,
-                row,
-                session,
-                scope.targeted,
-                &mut |ok, words, span| {
-                    record.note("name", ok, words, span);
-                },
-            )
+            naming::choose(naming, &scope, &mut |ok, words, span| {
+                record.note("name", ok, words, span);
+            })
         });
         if let Some(name) = &name {
             scope.targeted = targeted(self.target, session, &full, &[&name.text]);
@@ -135,7 +131,7 @@ impl Bench<'_> {
             session,
             status,
             error.as_deref(),
-            untested.is_some(),
+            untested.as_deref(),
         );
         if let Some(reviewer) = reviewer.filter(|_| (enroll || send) && barred.is_none()) {
             let context = Context {
@@ -207,10 +203,11 @@ impl Bench<'_> {
             .as_ref()
             .map_or("cwd", |field| field.value.as_str());
         let seen = rule.rows.seen_at.iter().flat_map(|fields| fields.iter());
+        let untitled = self.untitled();
         let agent = DiscoveredAgent {
             key,
-            display_name: name.as_ref().map(|name| name.text.clone()),
-            weak_name: name.is_some_and(|name| name.weak),
+            weak_name: name.as_ref().map_or(untitled.is_some(), |name| name.weak),
+            display_name: name.map(|name| name.text).or(untitled),
             status,
             kind,
             sendable: send,
@@ -322,7 +319,7 @@ impl Bench<'_> {
         session: &str,
         status: Status,
         error: Option<&str>,
-        untested: bool,
+        untested: Option<&str>,
     ) -> Option<String> {
         if session.trim().is_empty() {
             return Some("it has no session id".into());
@@ -335,6 +332,15 @@ impl Bench<'_> {
         }
         if let Some(error) = error {
             return Some(error.to_owned());
+        }
+        if let Some(tested) = self.loaded.rule.tested.as_ref()
+            && let (Status::Partial, Some(version), true) =
+                (status, untested, self.partial_outside())
+        {
+            let (program, ranges) = (&tested.program, tested.shown());
+            return Some(format!(
+                "written by {program} {version}; only {ranges} are reviewed"
+            ));
         }
         if matches!(
             status,
@@ -349,10 +355,16 @@ impl Bench<'_> {
         ) {
             return Some(format!("its status is {status}"));
         }
-        if untested && self.partial_outside() {
+        if untested.is_some() && self.partial_outside() {
             return Some("written by an untested version".into());
         }
         self.guard.clone()
+    }
+
+    /// What a session without a usable name is shown as, where the rule wants it shown.
+    fn untitled(&self) -> Option<String> {
+        let naming = self.loaded.rule.name.as_ref()?;
+        naming.untitled_fallback.then(|| UNTITLED.to_owned())
     }
 
     fn partial_outside(&self) -> bool {
@@ -365,8 +377,13 @@ impl Bench<'_> {
 
     fn untested(&self, row: &axiowl_sources::Row) -> Option<String> {
         let tested = self.loaded.rule.tested.as_ref()?;
-        let version = text(value(row, &tested.field.as_ref()?.value))?;
-        (!crate::drift::within(&version, &tested.from, &tested.to)).then_some(version)
+        let version = text(value(row, &tested.field.as_ref()?.value));
+        let Some(version) = version.filter(|version| !version.trim().is_empty()) else {
+            // Nobody knows what wrote it; only where that matters is it unreviewed.
+            return self.partial_outside().then(|| "(no version)".to_owned());
+        };
+        let covers = |(from, to)| crate::drift::within(&version, from, to);
+        (!tested.covered().into_iter().any(covers)).then_some(version)
     }
 
     fn evidence(&self, scope: &Scope) -> Vec<String> {

@@ -1,11 +1,10 @@
 //! Chooses a name: the first candidate that is usable, and why the others were not.
 
-use crate::condition::{text, value};
+use crate::condition::{Scope, text, value};
 use axiowl_lang::at::Span;
 use axiowl_lang::cond::Targeted;
 use axiowl_lang::rule::{Candidate, Naming, Reject, SessionFallback};
 use axiowl_model::{clip, display_safe, is_blank_name, is_uuid};
-use axiowl_sources::Row;
 use std::borrow::Cow;
 
 /// The name that won.
@@ -19,17 +18,28 @@ pub struct Name {
 /// A name longer than this is cut: a registry is no place for a whole prompt.
 const LONGEST: usize = 200;
 
-/// Tries the candidates in order; `note(won, words, place)` hears about each.
+/// Tries the candidates in order; `when` says whether a condition holds and what it saw,
+/// `note(won, words, place)` hears about each.
 pub fn choose(
     naming: &Naming,
-    row: &Row,
-    session: &str,
-    targeted: Targeted,
+    scope: &Scope,
     note: &mut dyn FnMut(bool, String, Option<Span>),
 ) -> Option<Name> {
+    let Scope {
+        row,
+        session,
+        targeted,
+        ..
+    } = *scope;
     for candidate in &naming.candidates {
         let label = &candidate.label;
         let from = &candidate.from.value;
+        let barred = candidate.when.as_ref().map(|when| scope.eval(when));
+        if let Some(outcome) = barred.filter(|outcome| !outcome.holds) {
+            let words = format!("{label} ({from}): not here, {}", outcome.why);
+            note(false, words, Some(candidate.span));
+            continue;
+        }
         let Some(raw) = text(value(row, from)) else {
             note(
                 false,
@@ -62,7 +72,7 @@ pub fn choose(
             }
         }
     }
-    let allowed = match naming.session_fallback {
+    let allowed = match naming.session_fallback.unwrap_or_default() {
         SessionFallback::Never => false,
         SessionFallback::Targeted => targeted == Targeted::Exact,
         SessionFallback::Accepted => true,
@@ -113,7 +123,7 @@ fn usable(
     if is_blank_name(text) {
         return Err("blank");
     }
-    for reject in &naming.reject {
+    for reject in naming.reject.iter().flatten() {
         if let Some(why) = rejected(reject.value, text, session) {
             return Err(why);
         }
@@ -147,4 +157,38 @@ fn rejected(reject: Reject, text: &str, session: &str) -> Option<&'static str> {
         Reject::Uuid => "is a UUID",
         Reject::SessionId => "is the session id",
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_candidate_counts_only_when_its_condition_holds() {
+        let naming: Naming = serde_yaml::from_str(
+            "candidates:\n  - { from: title, label: by hand, when: { by_hand: true } }\n  - { from: title, label: generated, weak: true }\n",
+        )
+        .unwrap();
+        let choose_for = |by_hand: bool| {
+            let row = json!({ "title": "Port the lexer", "by_hand": by_hand });
+            let mut notes = Vec::new();
+            let when = |cond: Option<&Cond>| (cond.is_none() || by_hand, "by_hand is no".into());
+            let name = choose(
+                &naming,
+                row.as_object().unwrap(),
+                "s",
+                Targeted::None,
+                &when,
+                &mut |won, words, _| notes.push((won, words)),
+            )
+            .unwrap();
+            (name.text, name.weak, notes)
+        };
+        let (text, weak, _) = choose_for(true);
+        assert_eq!((text.as_str(), weak), ("Port the lexer", false));
+        let (text, weak, notes) = choose_for(false);
+        assert_eq!((text.as_str(), weak), ("Port the lexer", true));
+        assert_eq!(notes[0], (false, "by hand: by_hand is no".to_owned()));
+    }
 }

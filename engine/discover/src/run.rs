@@ -11,7 +11,7 @@ use axiowl_lang::guard::guards;
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::source::Source;
 use axiowl_model::{DiscoveredAgent, Issue, LOCAL_NODE, Verdict, codes};
-use axiowl_sources::read::{ReadOptions, Tables, read_all};
+use axiowl_sources::read::{COPY_BYTES, ReadOptions, Tables, read_all};
 use axiowl_sources::{Row, World};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +34,8 @@ pub struct Options {
     pub coverage: Option<Arc<Coverage>>,
     /// Threads for reading; as many as there are cores when none is given.
     pub threads: Option<usize>,
+    /// Bytes of a SQLite store that a private copy is made of.
+    pub copy_bytes: u64,
 }
 
 impl Default for Options {
@@ -46,6 +48,7 @@ impl Default for Options {
             home: String::new(),
             coverage: None,
             threads: None,
+            copy_bytes: COPY_BYTES,
         }
     }
 }
@@ -117,7 +120,7 @@ pub fn discover(loaded: &LoadedRule, world: &World, options: &Options) -> Report
     let tested = rule
         .tested
         .as_ref()
-        .map(|t| (t.program.as_str(), t.from.as_str(), t.to.as_str()));
+        .map(|t| (t.program.as_str(), t.shown()));
     let missing: Vec<String> = tables
         .tables
         .iter()
@@ -157,7 +160,7 @@ pub fn discover(loaded: &LoadedRule, world: &World, options: &Options) -> Report
         verdict: fit.verdict,
         complete: tables.tables.values().all(|table| !table.incomplete),
         targeted: options.target.is_some(),
-        present: tables.tables.values().any(|table| table.root_exists),
+        present: tables.unread_root_exists || tables.tables.values().any(|table| table.root_exists),
         sources: tables
             .tables
             .iter()
@@ -217,6 +220,7 @@ fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement
         deep: options.deep,
         strong_fields: strong_fields(loaded),
         threads: options.threads,
+        copy_bytes: options.copy_bytes,
     };
     let tables = read_all(loaded, world, &read);
     let known: Vec<String> = row_fields(rule).into_iter().collect();

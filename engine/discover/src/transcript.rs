@@ -16,6 +16,9 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+/// The role of what the agent says.
+const ASSISTANT: &str = "assistant";
+
 /// A record of a transcript, by its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
@@ -176,7 +179,8 @@ impl<'a> TranscriptReader<'a> {
 }
 
 /// The record's id and turn when it is the message: by the id the provider keeps for it, or by
-/// our header at the start of a line. An id inside somebody's text is no proof.
+/// our header at the start of a line. An id inside somebody's text is no proof, and neither is
+/// anything the agent itself says.
 fn holds_message(
     description: &Transcript,
     parsed: &Value,
@@ -184,7 +188,7 @@ fn holds_message(
 ) -> Option<(String, Option<String>)> {
     let mark = format!("{VISIBLE_MARK}{message_id}]");
     description.message.iter().find_map(|kind| {
-        if !fits(kind, parsed) {
+        if kind.role.as_deref() == Some(ASSISTANT) || !fits(kind, parsed) {
             return None;
         }
         let id = first(&kind.id, parsed);

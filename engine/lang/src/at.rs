@@ -48,6 +48,16 @@ pub struct At<T> {
     pub span: Span,
 }
 
+impl<T> At<T> {
+    /// A value that stands in no file, such as a default.
+    pub fn unplaced(value: T) -> Self {
+        Self {
+            value,
+            span: Span::default(),
+        }
+    }
+}
+
 impl<T> Deref for At<T> {
     type Target = T;
     fn deref(&self) -> &T {

@@ -55,7 +55,7 @@ codes! {
     UNKNOWN_ROOT = "AX022", "A root that is not declared",
         "Source paths start with `{root}`, where the root is declared under `roots:`.";
     RESERVED_NAME = "AX023", "A name that the rule language keeps for itself",
-        "`any`, `all`, `not`, `fact` and `targeted` are words of conditions; `path`, `stem`, `folder`, `size` and `mtime` are given to every row that comes from a file, `key` to elements of a mapping, and `registered_as` to every row. Names with `.`, `/`, `*` or spaces could not be told from paths. Take another name.";
+        "`any`, `all`, `not`, `fact`, `targeted`, `env` and `executable` are words of conditions; `path`, `stem`, `folder`, `size` and `mtime` are given to every row that comes from a file, `key` to elements of a mapping, and `registered_as` to every row. Names with `.`, `/`, `*` or spaces could not be told from paths. Take another name.";
     NAME_TAKEN = "AX024", "Two things of one name",
         "A join whose `as` is also a field, a made field or another join would hide one of them. Take another name.";
     PATH_ESCAPES = "AX030", "A path that leaves its root",
@@ -66,6 +66,8 @@ codes! {
         "A SQLite source runs one statement that starts with SELECT, or with WITH and ends in a SELECT. Nothing may follow a semicolon.";
     BAD_ROOT = "AX033", "A root that is no absolute folder",
         "A root candidate is an absolute path, starts with `~/`, or with a `${VARIABLE}` of the examined world. It holds no fields and no `..`.";
+    COMMAND = "AX034", "A command that may not run",
+        "A source of kind `command` runs a provider's program, which files can almost always stand for. It names the program as on PATH, says `readonly: proven`, and gives the reason: where it was shown that it changes nothing. It runs only where the user allows commands.";
     INCOMPLETE = "AX040", "A part that every rule needs is missing",
         "A rule needs `roots`, `sources`, `rows.from`, `rows.session` and `name.candidates`, its own or from the rule it shares. Without `proof` nothing could ever enrol, so the ladder has at least one rung.";
     NO_EFFECT = "AX041", "A setting that does nothing here",

@@ -2,7 +2,7 @@
 //! can say what it tested and what it saw.
 
 use crate::at::At;
-use crate::scalar::{Pattern, Span};
+use crate::scalar::{OneOrMany, Pattern, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// Field names a rule may not give to its own fields.
-pub const RESERVED: [&str; 5] = ["any", "all", "not", "fact", "targeted"];
+pub const RESERVED: [&str; 7] = ["any", "all", "not", "fact", "targeted", "env", "executable"];
 
 /// A condition over a row, or, inside `take`, over a record by JSON Pointer.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +26,11 @@ pub enum Cond {
     Fact(At<String>),
     /// The run looks for one session.
     Targeted(At<Targeted>),
+    /// One of these environment variables of the examined world is set and not empty. Its
+    /// value is never looked at.
+    Env(OneOrMany<At<String>>),
+    /// One of these programs is installed.
+    Executable(OneOrMany<At<String>>),
     /// A field passes a test.
     Field {
         /// Field name (`join.field`) or JSON Pointer.
@@ -81,6 +86,10 @@ pub struct Ops {
     pub exists: Option<bool>,
     /// A folder of that path exists.
     pub dir_exists: Option<bool>,
+    /// Another process holds a lock on the file of that path.
+    pub lock_held: Option<bool>,
+    /// A process of that number runs.
+    pub pid_alive: Option<bool>,
     /// A time not longer ago than this.
     pub newer_than: Option<At<Span>>,
     /// Equals another field.
@@ -88,12 +97,14 @@ pub struct Ops {
     /// Turned into a folder name (every UTF-16 unit outside `A-Za-z0-9` becomes `-`,
     /// at most 200 characters compared), equals another field.
     pub slug_of: Option<At<String>>,
+    /// Its MD5, as lower-case hexadecimal digits, equals another field.
+    pub md5_of: Option<At<String>>,
     /// A list (or mapping) that holds this value (or key).
     pub has: Option<Value>,
 }
 
 /// The names of [`Ops`], for messages.
-pub const OPS: [&str; 13] = [
+pub const OPS: [&str; 16] = [
     "present",
     "blank",
     "equals",
@@ -103,9 +114,12 @@ pub const OPS: [&str; 13] = [
     "under",
     "exists",
     "dir_exists",
+    "lock_held",
+    "pid_alive",
     "newer_than",
     "same_as",
     "slug_of",
+    "md5_of",
     "has",
 ];
 
@@ -161,7 +175,7 @@ impl<'de> Deserialize<'de> for Cond {
         impl<'de> Visitor<'de> for V {
             type Value = Cond;
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a mapping of field to test, or all / any / not / fact / targeted")
+                f.write_str("a mapping of field to test, or all / any / not / fact / targeted / env / executable")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Cond, A::Error> {
                 let mut out = Vec::new();
@@ -172,6 +186,8 @@ impl<'de> Deserialize<'de> for Cond {
                         "not" => Cond::Not(Box::new(map.next_value()?)),
                         "fact" => Cond::Fact(map.next_value()?),
                         "targeted" => Cond::Targeted(map.next_value()?),
+                        "env" => Cond::Env(map.next_value()?),
+                        "executable" => Cond::Executable(map.next_value()?),
                         _ => Cond::Field {
                             name,
                             test: map.next_value()?,
@@ -198,6 +214,7 @@ impl JsonSchema for Cond {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let ops = generator.subschema_for::<Ops>();
         let targeted = generator.subschema_for::<Targeted>();
+        let names = generator.subschema_for::<OneOrMany<String>>();
         json_schema!({
             "description": "A mapping of field to test; several keys all have to hold",
             "type": "object",
@@ -207,7 +224,9 @@ impl JsonSchema for Cond {
                 "any": { "type": "array", "items": { "$ref": "#/$defs/Cond" } },
                 "not": { "$ref": "#/$defs/Cond" },
                 "fact": { "type": "string" },
-                "targeted": targeted
+                "targeted": targeted,
+                "env": names,
+                "executable": names
             },
             "additionalProperties": {
                 "anyOf": [
@@ -227,7 +246,7 @@ impl Cond {
             Self::All(list) | Self::Any(list) => list.iter().for_each(|c| c.each_field(visit)),
             Self::Not(inner) => inner.each_field(visit),
             Self::Field { name, test } => visit(name, test),
-            Self::Fact(_) | Self::Targeted(_) => {}
+            Self::Fact(_) | Self::Targeted(_) | Self::Env(_) | Self::Executable(_) => {}
         }
     }
 }

@@ -7,8 +7,9 @@ use crate::tree::{Form, Tree};
 use std::ops::Range;
 
 /// What a rule takes from the one it shares, where it does not give it itself.
-const SHARED: [&str; 8] = [
+const SHARED: [&str; 9] = [
     "roots",
+    "home",
     "sources",
     "rows",
     "name",
@@ -57,7 +58,9 @@ fn lines(file: &RuleFile, part: Range<usize>) -> Vec<EffectiveLine> {
     let mut out = Vec::new();
     for (origin, text) in file.lines() {
         // A line ends in at least one byte, except perhaps the last.
-        let end = file.text[at..].find('\n').map_or(file.text.len(), |n| at + n + 1);
+        let end = file.text[at..]
+            .find('\n')
+            .map_or(file.text.len(), |n| at + n + 1);
         if at < part.end && end > part.start {
             out.push(EffectiveLine {
                 origin,

@@ -106,7 +106,11 @@ impl RuleFolder {
         let shown = dir.to_string_lossy();
         let rule = read_text(file, MAX_RULE_BYTES)?;
         let mut folder = Self::new(provider, layer, &shown, &rule);
-        folder.file = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        folder.file = file
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         folder.cases = Some(cases(dir));
         let entries = std::fs::read_dir(dir).map_err(|e| unreadable(dir, &e.to_string()))?;
         for entry in entries {

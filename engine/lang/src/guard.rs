@@ -7,7 +7,7 @@
 use crate::at::{At, Span};
 use crate::cond::{Cond, Ops, Test};
 use crate::rule::{Join, Rule};
-use crate::source::FILE_FIELDS;
+use crate::source::{FILE_FIELDS, Source, TORN_FIELD};
 use axiowl_model::{Kind, Status};
 use std::collections::BTreeSet;
 
@@ -58,7 +58,7 @@ pub fn guarding_columns(rule: &Rule) -> BTreeSet<(String, String)> {
 
 /// The fields a test compares with.
 pub(crate) fn other_fields(ops: &Ops) -> impl Iterator<Item = &At<String>> {
-    [&ops.under, &ops.same_as, &ops.slug_of]
+    [&ops.under, &ops.same_as, &ops.slug_of, &ops.md5_of]
         .into_iter()
         .flatten()
 }
@@ -98,6 +98,12 @@ fn columns(rule: &Rule, field: &str, depth: usize) -> Vec<(String, String)> {
             .flat_map(|n| columns(rule, n, depth + 1))
             .collect();
     }
+    if let Some(cut) = rule.rows.cut.as_ref().and_then(|m| m.get(field)) {
+        return match cut.from.as_str() == field {
+            true => base(rule, field),
+            false => columns(rule, &cut.from, depth + 1),
+        };
+    }
     let joins = || rule.rows.join.iter().flatten();
     if let Some(join) = joins().find(|j| j.name.as_str() == field) {
         return answer(join);
@@ -120,12 +126,17 @@ fn base(rule: &Rule, field: &str) -> Vec<(String, String)> {
 fn real(rule: &Rule, source: &str, column: &str) -> Option<(String, String)> {
     let found = rule.sources.get(source)?;
     let declared = found.fields().contains(&column);
-    let always = found.reader() != "sqlite" && FILE_FIELDS.contains(&column);
+    let always = found.has_file_fields() && FILE_FIELDS.contains(&column)
+        || matches!(found, Source::MutationLog(_)) && column == TORN_FIELD;
     (declared && !always).then(|| (source.to_owned(), column.to_owned()))
 }
 
 /// The column behind a yes-or-no or single-value join.
 fn answer(join: &Join) -> Vec<(String, String)> {
+    if join.on.as_str() == "*" {
+        // It asks for rows, not for a column.
+        return Vec::new();
+    }
     let column = [&join.member_of, &join.value_of, &join.to]
         .into_iter()
         .flatten()

@@ -6,6 +6,7 @@
 use crate::at::At;
 use crate::cond::Cond;
 pub use crate::identity::{IdentityClass, IdentityRule, Require};
+pub use crate::root::RootRule;
 use crate::scalar::{OneOrMany, Pattern};
 use crate::source::Source;
 use crate::template::Template;
@@ -33,16 +34,25 @@ pub struct Rule {
     #[serde(default)]
     pub listed: Listed,
     /// Takes `roots`, `sources`, `rows`, `name`, `status`, `evidence`, `transcript` and `policy`, where
-    /// this rule does not give them (for `rows`: key by key), from a sibling rule that reads
-    /// the same store for another surface.
+    /// this rule does not give them (for `rows` and `name`: key by key), from a sibling rule
+    /// that reads the same store for another surface.
     pub shares: Option<At<String>>,
     /// Name → candidate folders; the first whose variables are set and which exists. A
-    /// candidate made of set variables alone decides even when its folder is missing.
+    /// candidate made of set variables alone decides even when its folder is missing; one that
+    /// starts with a set variable rules out those that start with none. With `every`, each
+    /// candidate that exists is a root.
     #[serde(default)]
-    pub roots: BTreeMap<String, OneOrMany<At<Template>>>,
+    pub roots: BTreeMap<String, RootRule>,
+    /// The roots that a further home of the provider (`homes` in config.yaml) stands for; all of
+    /// them when left out.
+    pub home: Option<OneOrMany<At<String>>>,
     /// Name → reader.
     #[serde(default)]
     pub sources: BTreeMap<String, Source>,
+    /// Stores the provider is known to keep and this rule does not read, each with the reason.
+    /// Files that are there are reported; none is opened.
+    #[serde(default)]
+    pub unread: Vec<At<Unread>>,
     /// How rows are put together.
     #[serde(default)]
     pub rows: Rows,
@@ -94,7 +104,7 @@ pub enum Listed {
     WhenPresent,
 }
 
-/// The versions a rule was tested with, inclusive.
+/// The versions a rule was tested with. Give `from` and `to`, or `ranges`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tested {
@@ -103,12 +113,48 @@ pub struct Tested {
     /// The field of a row that holds the version that wrote it.
     pub field: Option<At<String>>,
     /// Oldest tested version.
-    pub from: String,
+    pub from: Option<At<String>>,
     /// Newest tested version.
-    pub to: String,
-    /// What becomes of rows outside the range.
+    pub to: Option<At<String>>,
+    /// Several ranges; what lies between them is untested.
+    #[serde(default)]
+    pub ranges: Vec<At<VersionRange>>,
+    /// What becomes of rows outside the ranges.
     #[serde(default)]
     pub outside: Outside,
+}
+
+/// A range of versions, inclusive.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VersionRange {
+    /// Oldest.
+    pub from: At<String>,
+    /// Newest.
+    pub to: At<String>,
+}
+
+impl Tested {
+    /// The ranges: oldest and newest version of each, inclusive.
+    pub fn covered(&self) -> Vec<(&str, &str)> {
+        let single = self.from.as_deref().zip(self.to.as_deref());
+        let single = single.map(|(from, to)| (from.as_str(), to.as_str()));
+        let many = self.ranges.iter();
+        single
+            .into_iter()
+            .chain(many.map(|range| (range.from.as_str(), range.to.as_str())))
+            .collect()
+    }
+
+    /// The ranges in words: `1.0.0 to 1.19.5 and 2.2.0 to 2.2.5`.
+    pub fn shown(&self) -> String {
+        let ranges = self.covered();
+        let words: Vec<String> = ranges
+            .iter()
+            .map(|(from, to)| format!("{from} to {to}"))
+            .collect();
+        words.join(" and ")
+    }
 }
 
 /// What becomes of rows written by an untested version.
@@ -122,6 +168,25 @@ pub enum Outside {
     Partial,
 }
 
+/// Files that are known and not read.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Unread {
+    /// File patterns below a root.
+    #[serde(default)]
+    pub files: OneOrMany<At<Template>>,
+    /// Only where this holds (`env`, `executable`); without `files`, what is reported.
+    pub when: Option<Cond>,
+    /// Files with these names do not count (`*` and `?` fit any text).
+    #[serde(default)]
+    pub except: Vec<At<String>>,
+    /// A file whose stem (name without its last extension) equals a field of a source's rows
+    /// does not count: `session.id`.
+    pub unless_in: Option<OneOrMany<At<String>>>,
+    /// Why they are not read, and what a person can do.
+    pub say: String,
+}
+
 /// How rows are put together.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -130,6 +195,9 @@ pub struct Rows {
     pub from: Option<OneOrMany<At<String>>>,
     /// The provider session id.
     pub session: Option<At<Template>>,
+    /// Fields cut out of others by a pattern, before anything is joined, so that joins can
+    /// use them; absent when the pattern does not match.
+    pub cut: Option<BTreeMap<String, At<Cut>>>,
     /// Fields put in place of a missing one: the first that is present.
     #[serde(rename = "let")]
     pub first_of: Option<BTreeMap<String, OneOrMany<At<String>>>>,
@@ -148,13 +216,24 @@ pub struct Rows {
     pub join: Option<Vec<At<Join>>>,
 }
 
+/// A field that is part of another one.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cut {
+    /// The field it is cut from.
+    pub from: At<String>,
+    /// A pattern; its first group (or whole match) is the value.
+    pub by: At<Pattern>,
+}
+
 /// A left join on one field, hash-indexed once.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Join {
     /// The other source.
     pub with: At<String>,
-    /// Field of the row; `*` joins the whole document.
+    /// Field of the row; `*` joins the whole document, or with `exists` asks whether the
+    /// other source has any row at all.
     pub on: At<String>,
     /// Field of the other source; the same name when left out.
     pub to: Option<At<String>>,
@@ -190,13 +269,16 @@ pub struct KindRule {
 #[serde(deny_unknown_fields)]
 pub struct Naming {
     /// In order of priority; the first usable one wins.
+    #[serde(default)]
     pub candidates: Vec<At<Candidate>>,
     /// What makes a candidate unusable.
+    pub reject: Option<Vec<At<Reject>>>,
+    /// Whether the bare session id may stand in for a name; never when left out.
+    pub session_fallback: Option<SessionFallback>,
+    /// A session without a usable name is shown as "Untitled session". That names nothing: it
+    /// enrols nobody.
     #[serde(default)]
-    pub reject: Vec<At<Reject>>,
-    /// Whether the bare session id may stand in for a name.
-    #[serde(default)]
-    pub session_fallback: SessionFallback,
+    pub untitled_fallback: bool,
 }
 
 /// A place a name may come from.
@@ -220,6 +302,8 @@ pub struct Candidate {
     pub first_line: bool,
     /// Put in front.
     pub prefix: Option<String>,
+    /// Only for rows where this holds; always when left out.
+    pub when: Option<Cond>,
     /// What these match is cut out before anything else.
     #[serde(default)]
     pub strip: Vec<At<Pattern>>,

@@ -1,11 +1,13 @@
 //! Small value types that rules write as one word: sizes, durations, pointers,
 //! patterns, column types, and lists that may be written as a single item.
 
+pub use crate::field_path::{ProtoPath, ProtoStep, ReadAs, TextPath};
+
 use crate::at::At;
 use crate::codes;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::de::{self, Deserializer, IntoDeserializer, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
@@ -52,7 +54,8 @@ impl Span {
     }
 }
 
-/// A JSON Pointer (RFC 6901) where `*` as a segment fans out over an array or object.
+/// A JSON Pointer (RFC 6901) where `*` as a segment fans out over an array or object, and `-`
+/// means the last element of an array.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pointer {
     text: String,
@@ -123,12 +126,14 @@ pub enum ColumnKind {
     Rfc3339,
     /// JSON text, parsed.
     Json,
+    /// Bytes that only `protobuf` looks into; the field itself says whether there are any.
+    Blob,
 }
 
 impl ColumnType {
     /// The words a rule may write.
-    pub const WORDS: [&str; 8] = [
-        "text", "int", "real", "bool", "unix_s", "unix_ms", "rfc3339", "json",
+    pub const WORDS: [&str; 9] = [
+        "text", "int", "real", "bool", "unix_s", "unix_ms", "rfc3339", "json", "blob",
     ];
 
     /// Reads `text`, `unix_ms?` …
@@ -143,6 +148,7 @@ impl ColumnType {
             "unix_ms" => ColumnKind::UnixMs,
             "rfc3339" => ColumnKind::Rfc3339,
             "json" => ColumnKind::Json,
+            "blob" => ColumnKind::Blob,
             _ => return None,
         };
         Some(Self { kind, optional })
@@ -186,6 +192,8 @@ macro_rules! from_text {
         }
     };
 }
+
+pub(crate) use from_text;
 
 from_text!(
     ByteSize,
@@ -231,8 +239,8 @@ from_text!(Pattern, "a regular expression", "", |t| {
 });
 from_text!(
     ColumnType,
-    "a column type: text, int, real, bool, unix_s, unix_ms, rfc3339 or json, with `?` where it may be absent",
-    r"^(text|int|real|bool|unix_s|unix_ms|rfc3339|json)\??$",
+    "a column type: text, int, real, bool, unix_s, unix_ms, rfc3339, json or blob, with `?` where it may be absent",
+    r"^(text|int|real|bool|unix_s|unix_ms|rfc3339|json|blob)\??$",
     |t| {
         ColumnType::parse(t).ok_or_else(|| {
             format!(
@@ -289,6 +297,16 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Either<T> {
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
                 T::deserialize(de::value::StrDeserializer::new(text)).map(Either::One)
+            }
+            // Numbers go to the item's own reader, which says what is wrong with them.
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
+                T::deserialize(number.into_deserializer()).map(Either::One)
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
+                T::deserialize(number.into_deserializer()).map(Either::One)
+            }
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
+                T::deserialize(number.into_deserializer()).map(Either::One)
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
                 let mut out = Vec::new();

@@ -5,7 +5,7 @@ use crate::codes;
 use crate::diag::{Diagnostic, SourceText};
 use crate::folder::RuleFolder;
 use crate::parse;
-use crate::rule::{Rows, Rule};
+use crate::rule::{Naming, Rows, Rule};
 use crate::tree::Tree;
 
 /// A shared rule, read.
@@ -78,12 +78,17 @@ pub(crate) fn fill(rule: &mut Rule, shared: Rule) {
     if rule.evidence.is_empty() {
         rule.evidence = shared.evidence;
     }
-    rule.name = rule.name.take().or(shared.name);
+    rule.name = match (rule.name.take(), shared.name) {
+        (Some(own), Some(shared)) => Some(named(own, shared)),
+        (own, shared) => own.or(shared),
+    };
+    rule.home = rule.home.take().or(shared.home);
     rule.transcript = rule.transcript.take().or(shared.transcript);
     rule.policy = rule.policy.take().or(shared.policy);
     let Rows {
         from,
         session,
+        cut,
         first_of,
         make,
         filter,
@@ -95,6 +100,7 @@ pub(crate) fn fill(rule: &mut Rule, shared: Rule) {
     let rows = &mut rule.rows;
     rows.from = rows.from.take().or(from);
     rows.session = rows.session.take().or(session);
+    rows.cut = rows.cut.take().or(cut);
     rows.first_of = rows.first_of.take().or(first_of);
     rows.make = rows.make.take().or(make);
     rows.filter = rows.filter.take().or(filter);
@@ -102,4 +108,18 @@ pub(crate) fn fill(rule: &mut Rule, shared: Rule) {
     rows.seen_at = rows.seen_at.take().or(seen_at);
     rows.cwd = rows.cwd.take().or(cwd);
     rows.join = rows.join.take().or(join);
+}
+
+/// The parts of a rule's own naming, and those of the shared one that it leaves out.
+fn named(own: Naming, shared: Naming) -> Naming {
+    let candidates = match own.candidates.is_empty() {
+        true => shared.candidates,
+        false => own.candidates,
+    };
+    Naming {
+        candidates,
+        reject: own.reject.or(shared.reject),
+        session_fallback: own.session_fallback.or(shared.session_fallback),
+        untitled_fallback: own.untitled_fallback || shared.untitled_fallback,
+    }
 }

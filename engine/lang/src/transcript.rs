@@ -33,7 +33,8 @@ pub struct TranscriptRecord {
     /// What it must be, by JSON Pointer.
     #[serde(rename = "where")]
     pub filter: Option<Cond>,
-    /// Who speaks.
+    /// Who speaks, `user` or `assistant`. What an assistant says is never taken for a message
+    /// of ours.
     pub role: Option<String>,
     /// Its text: the first pointer that gives one; `*` joins several by line breaks.
     #[serde(default)]

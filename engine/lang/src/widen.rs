@@ -213,10 +213,9 @@ fn filters(below: &Rule, new: &Rule, found: &mut Vec<Widening>) {
         });
     }
     let rejects = |rule: &Rule| {
-        rule.name
-            .iter()
-            .flat_map(|n| n.reject.clone())
-            .collect::<Vec<_>>()
+        let naming = rule.name.iter();
+        let words = naming.flat_map(|n| n.reject.iter().flatten().cloned());
+        words.collect::<Vec<_>>()
     };
     let now = rejects(new);
     for word in rejects(below) {
@@ -228,7 +227,7 @@ fn filters(below: &Rule, new: &Rule, found: &mut Vec<Widening>) {
             });
         }
     }
-    let fallback = |rule: &Rule| match rule.name.as_ref().map(|n| n.session_fallback) {
+    let fallback = |rule: &Rule| match rule.name.as_ref().and_then(|n| n.session_fallback) {
         None | Some(SessionFallback::Never) => 0,
         Some(SessionFallback::Targeted) => 1,
         Some(SessionFallback::Accepted) => 2,

@@ -22,6 +22,15 @@ pub struct WorldSpec {
     /// The home folder, as recorded.
     #[serde(default = "default_home")]
     pub home: String,
+    /// AxiOwl's own folder, as recorded; `.axiowl` in the home when left out.
+    pub state: Option<String>,
+    /// When files were last changed, by recorded path; the others when the clock stands.
+    #[serde(default)]
+    pub mtimes: BTreeMap<String, Timestamp>,
+    /// What commands print: the program and its arguments, in one text with a space between
+    /// each, to a file beside `world.yaml`.
+    #[serde(default)]
+    pub commands: BTreeMap<String, String>,
     /// Environment variables; there are no others.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
@@ -91,6 +100,14 @@ impl WorldSpec {
     /// Reads a `world.yaml`; `name` is the path to show.
     pub fn parse(name: &str, text: &str) -> Result<Self, Diagnostic> {
         parse::single(name, text)
+    }
+
+    /// AxiOwl's own folder, as recorded.
+    pub fn state_folder(&self) -> String {
+        match &self.state {
+            Some(folder) => folder.clone(),
+            None => format!("{}/.axiowl", self.home.trim_end_matches(['/', '\\'])),
+        }
     }
 }
 

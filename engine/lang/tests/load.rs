@@ -49,7 +49,7 @@ fn a_sharing_rule_takes_what_it_does_not_give() {
     let cli = loaded(&cli);
     assert_eq!(cli.rule.session_text(), "cli:{id}");
     assert_eq!(cli.rule.proof.len(), 1);
-    assert_eq!(cli.rule.status.len(), 5);
+    assert_eq!(cli.rule.status.len(), 6);
     assert_eq!(cli.rule.sources.len(), 7);
     assert!(cli.rule.aliases.is_empty() && cli.rule.identity.is_empty());
     assert_eq!(cli.rule.scope_word(), "desk-cli");
@@ -115,10 +115,13 @@ fn the_fields_of_a_row_are_exactly_these() {
     let desk = loaded(&folder("desk"));
     let fields: Vec<String> = row_fields(&desk.rule).into_iter().collect();
     let own = [
+        "above",
+        "any_loose",
         "archived",
         "best",
         "composed",
         "cwd",
+        "day",
         "desk_title",
         "file",
         "folder",
@@ -153,18 +156,20 @@ fn the_fields_of_a_row_are_exactly_these() {
     };
     assert_eq!(
         below("index"),
-        ["folder", "id", "mtime", "name", "path", "size", "stem"]
+        [
+            "above", "folder", "id", "mtime", "name", "path", "size", "stem"
+        ]
     );
     assert_eq!(
         below("desktop"),
         [
-            "folder", "mtime", "path", "pinned", "roots", "size", "stem", "titles"
+            "above", "folder", "mtime", "path", "pinned", "roots", "size", "stem", "titles"
         ]
     );
     assert_eq!(
         below("extra"),
         [
-            "fid", "folder", "has_log", "mtime", "parts", "path", "size", "stem"
+            "above", "fid", "folder", "has_log", "mtime", "parts", "path", "size", "stem"
         ]
     );
     // A source that follows another has that one's fields too, to be joined by.

@@ -438,7 +438,8 @@ fn a_missing_base_and_a_changed_one_are_told_apart() {
             .as_ref()
             .unwrap()
             .reject
-            .len(),
+            .as_ref()
+            .map_or(0, Vec::len),
         3
     );
     let notice = &set.notices()[0];
@@ -473,7 +474,17 @@ fn a_patch_may_change_the_rule_of_a_pack_and_be_changed_itself() {
     });
     assert!(set.problems().is_empty(), "{}", shown(&set));
     let loaded = set.get("demo").unwrap();
-    assert_eq!(loaded.rule.name.as_ref().unwrap().reject.len(), 4);
+    assert_eq!(
+        loaded
+            .rule
+            .name
+            .as_ref()
+            .unwrap()
+            .reject
+            .as_ref()
+            .map_or(0, Vec::len),
+        4
+    );
     let line = |word: &str| {
         let at = loaded.files[0].text.find(word).unwrap();
         loaded.files[0].line_of(at).layer

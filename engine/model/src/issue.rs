@@ -45,6 +45,8 @@ pub mod codes {
     pub const UNREADABLE: &str = "unreadable";
     /// A file, line or record is damaged.
     pub const DAMAGED: &str = "damaged";
+    /// A file of which nothing was written yet.
+    pub const EMPTY_FILE: &str = "empty_file";
     /// A cap on bytes, rows or files was reached; what lies beyond was not read.
     pub const CAP: &str = "cap_reached";
     /// A root that the environment names does not exist.
@@ -83,6 +85,8 @@ pub mod codes {
     pub const UNVERIFIED_VERSION: &str = "unverified_version";
     /// A discovered row lacks part of its identity.
     pub const INCOMPLETE_IDENTITY: &str = "incomplete_identity";
+    /// A store of the provider is there that AxiOwl does not read, for a stated reason.
+    pub const UNSUPPORTED_STORE: &str = "unsupported_store";
     /// The provider folder holds files, and nothing of them was understood.
     pub const BLIND: &str = "blind";
 }

@@ -35,6 +35,10 @@ pub fn is_uuid(text: &str) -> bool {
         })
 }
 
+/// What a session without a usable name is shown as. It names nothing: it is no alias and
+/// enrols nobody.
+pub const UNTITLED: &str = "Untitled session";
+
 /// True when nothing of the text would show.
 pub fn is_blank_name(text: &str) -> bool {
     text.chars().all(|c| {

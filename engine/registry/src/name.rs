@@ -1,7 +1,7 @@
 //! What can be a name and what is an address. A text that looks like a session id is never
 //! taken for a name, whoever wrote it.
 
-use axiowl_model::{SessionKey, is_blank_name, is_uuid};
+use axiowl_model::{SessionKey, UNTITLED, is_blank_name, is_uuid};
 
 /// The nouns by which sessions are addressed, between a prefix and the id.
 const NOUNS: [&str; 5] = ["session", "composer", "cascade", "conversation", "thread"];
@@ -41,11 +41,12 @@ pub(crate) fn address(text: &str) -> Option<(&str, &str)> {
     })
 }
 
-/// True when a text can stand as the display name of that session: something shows, and
-/// it is no id, neither by shape nor the session's own.
+/// True when a text can stand as the display name of that session: something shows, it is
+/// no id, neither by shape nor the session's own, and not what nameless sessions are shown as.
 pub fn is_clean_name(name: &str, key: &SessionKey) -> bool {
     let name = name.trim();
     !is_blank_name(name)
+        && name != UNTITLED
         && name != key.session
         && name != key.bare_session()
         && !looks_like_session(name)
@@ -117,5 +118,6 @@ mod tests {
         assert!(!is_clean_name(UUID, &key));
         assert!(!is_clean_name("\u{200b}", &key));
         assert!(is_clean_name("nightly build", &key));
+        assert!(!is_clean_name(UNTITLED, &key));
     }
 }

@@ -42,6 +42,10 @@ pub(crate) fn read(cell: ValueRef<'_>, kind: ColumnKind) -> Read {
         ColumnKind::UnixS => (millis(cell, 1_000.0), None),
         ColumnKind::UnixMs => (millis(cell, 1.0), None),
         ColumnKind::Rfc3339 => (written(cell), None),
+        ColumnKind::Blob => (
+            Value::Bool(bytes(cell).is_some_and(|b| !b.is_empty())),
+            None,
+        ),
     };
     Read { value, loss }
 }

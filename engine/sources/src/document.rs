@@ -1,4 +1,4 @@
-//! JSON and YAML documents, whole or not at all.
+//! JSON, YAML and TOML documents, whole or not at all.
 //!
 //! A document that cannot be read in full says nothing: half a list of pinned sessions
 //! would look like sessions that lost their pin. So a big one is refused, never cut, and
@@ -30,8 +30,22 @@ const ATTEMPTS: usize = 3;
 pub(crate) enum Form {
     /// JSON.
     Json,
+    /// JSON with comments and commas before closing brackets.
+    JsonWithComments,
     /// YAML.
     Yaml,
+    /// TOML.
+    Toml,
+}
+
+impl Form {
+    /// JSON, with comments where the rule says so.
+    pub(crate) fn json(comments: bool) -> Self {
+        match comments {
+            true => Self::JsonWithComments,
+            false => Self::Json,
+        }
+    }
 }
 
 /// Reads one source of documents.
@@ -166,15 +180,9 @@ pub(crate) fn parse(hit: &Hit, form: Form, max_bytes: u64, report: &mut Report) 
         attempt += 1;
         let (bytes, time) = bytes(hit, max_bytes, report)?;
         let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
-        let (line, message) = match form {
-            Form::Json => match serde_json::from_slice(text) {
-                Ok(value) => return Some(value),
-                Err(error) => (Some(error.line() as u64), error.to_string()),
-            },
-            Form::Yaml => match yaml::to_json(&String::from_utf8_lossy(text), YAML_DEPTH) {
-                Ok(value) => return Some(value),
-                Err(error) => (error.line, error.message),
-            },
+        let (line, message) = match value(text, form) {
+            Ok(value) => return Some(value),
+            Err(damage) => damage,
         };
         let now = hit.real.metadata().map(|metadata| mtime(&metadata));
         if attempt < ATTEMPTS && now.is_ok_and(|now| now != time) {
@@ -190,6 +198,20 @@ pub(crate) fn parse(hit: &Hit, form: Form, max_bytes: u64, report: &mut Report) 
             ..issue
         });
         return None;
+    }
+}
+
+/// Parses a text; the error is a line, where one is known, and what is wrong there.
+pub(crate) fn value(text: &[u8], form: Form) -> Result<Value, (Option<u64>, String)> {
+    let json = |text: &[u8]| {
+        serde_json::from_slice(text).map_err(|error| (Some(error.line() as u64), error.to_string()))
+    };
+    match form {
+        Form::Json => json(text),
+        Form::JsonWithComments => json(&comments::blanked(text)),
+        Form::Yaml => yaml::to_json(&String::from_utf8_lossy(text), YAML_DEPTH)
+            .map_err(|error| (error.line, error.message)),
+        Form::Toml => tables::to_json(&String::from_utf8_lossy(text)),
     }
 }
 
@@ -217,5 +239,7 @@ pub(crate) fn bytes(hit: &Hit, max_bytes: u64, report: &mut Report) -> Option<(V
     }
 }
 
+mod comments;
+mod tables;
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,13 @@
 //! A file or folder that a source's patterns found, and the fields every row has of it.
 
-use crate::Row;
+use crate::{Row, World};
 use axiowl_model::Timestamp;
 use serde_json::Value;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
+
+/// A fixture keeps a database as text under its name with this behind it.
+pub(crate) const DATABASE_TEXT: &str = ".sql";
 
 /// A file (or, for folder sources, a folder) to read.
 #[derive(Debug, Clone)]
@@ -22,39 +25,56 @@ pub(crate) struct Hit {
 }
 
 impl Hit {
-    /// A hit with what its metadata says.
+    /// A hit with what its metadata, or in a fixture the world, says.
     pub(crate) fn new(
+        world: &World,
         real: PathBuf,
         recorded: String,
         metadata: &Metadata,
         pattern: usize,
     ) -> Self {
+        let mtime = world.recorded_mtime(&recorded);
         Self {
             real,
             recorded,
             size: metadata.len(),
-            mtime: mtime(metadata),
+            mtime: mtime.unwrap_or_else(|| self::mtime(metadata)),
             pattern,
         }
     }
 
     /// The file's name without its last extension; a folder keeps its whole name.
     pub(crate) fn stem(&self) -> String {
-        lossy(self.real.file_stem())
+        let name = lossy(self.real.file_name());
+        let as_text = name
+            .strip_suffix(DATABASE_TEXT)
+            .filter(|_| !self.recorded.ends_with(DATABASE_TEXT));
+        lossy(Path::new(as_text.unwrap_or(&name)).file_stem())
     }
 
-    /// The fields `path`, `stem`, `folder`, `size` and `mtime`.
+    /// A database that a fixture keeps as text, under the name the examined world has for it.
+    pub(crate) fn of_text(mut self, world: &World) -> Option<Self> {
+        let recorded = self.recorded.strip_suffix(DATABASE_TEXT)?.to_owned();
+        self.mtime = world.recorded_mtime(&recorded).unwrap_or(self.mtime);
+        self.recorded = recorded;
+        Some(self)
+    }
+
+    /// The fields `path`, `stem`, `folder`, `above`, `size` and `mtime`.
     pub(crate) fn fields(&self) -> Row {
         self.fields_named(self.stem(), 0)
     }
 
     /// The same with another stem, and room for `more` fields.
     pub(crate) fn fields_named(&self, stem: String, more: usize) -> Row {
-        let folder = lossy(self.real.parent().and_then(Path::file_name));
-        let mut row = Row::with_capacity(5 + more);
+        let parent = self.real.parent();
+        let folder = lossy(parent.and_then(Path::file_name));
+        let above = lossy(parent.and_then(Path::parent).and_then(Path::file_name));
+        let mut row = Row::with_capacity(6 + more);
         row.insert("path".into(), Value::String(self.recorded.clone()));
         row.insert("stem".into(), Value::String(stem));
         row.insert("folder".into(), Value::String(folder));
+        row.insert("above".into(), Value::String(above));
         row.insert("size".into(), Value::from(self.size));
         row.insert("mtime".into(), Value::from(self.mtime));
         row

@@ -9,14 +9,15 @@ mod pattern;
 use crate::World;
 use crate::file::Hit;
 use crate::report::Report;
-use crate::roots::{Place, Root};
+use crate::roots::{Folder, Place, Root};
 use axiowl_lang::at::At;
 use axiowl_lang::secrets::is_secret_path;
+use axiowl_lang::source::STATE_ROOT;
 use axiowl_lang::template::{Piece, Template};
 use axiowl_model::{Issue, codes};
 use pattern::{Part, parts};
 use std::collections::{BTreeMap, HashMap};
-use std::fs::Metadata;
+use std::fs::{DirEntry, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -43,9 +44,10 @@ pub(crate) struct Finder<'a> {
     parents: HashMap<PathBuf, Option<PathBuf>>,
 }
 
-/// A pattern being followed.
+/// A pattern being followed below one folder of its root.
 struct Walk<'a> {
-    root: &'a Root,
+    /// The folder as recorded.
+    folder: &'a str,
     place: &'a Place,
     pattern: usize,
     hits: Vec<Hit>,
@@ -87,9 +89,12 @@ impl<'a> Finder<'a> {
                 ));
                 continue;
             };
-            if let Some(place) = &root.place {
+            for folder in root.folders() {
+                let Some(place) = &folder.place else {
+                    continue;
+                };
                 let mut walk = Walk {
-                    root,
+                    folder: &folder.recorded,
                     place,
                     pattern: number,
                     hits: Vec::new(),
@@ -104,14 +109,12 @@ impl<'a> Finder<'a> {
         all
     }
 
-    /// Whether any root that the patterns start with exists.
+    /// Whether any root of the provider that the patterns start with exists. AxiOwl's own
+    /// folder says nothing about a provider.
     pub(crate) fn root_exists(&self, patterns: &[At<Template>]) -> bool {
-        let mut named = patterns.iter().flat_map(|t| t.fields());
-        named.any(|name| {
-            self.roots
-                .get(name)
-                .is_some_and(|root| root.place.is_some())
-        })
+        let named = patterns.iter().flat_map(|t| t.fields());
+        let mut named = named.filter(|name| *name != STATE_ROOT);
+        named.any(|name| self.roots.get(name).is_some_and(Root::exists))
     }
 
     /// The root a template starts with and the rest as a glob pattern.
@@ -126,7 +129,7 @@ impl<'a> Finder<'a> {
             match piece {
                 Piece::Text(text) => pattern.push_str(text),
                 Piece::Field(name) => {
-                    pattern.push_str(&glob::Pattern::escape(&self.roots.get(name)?.recorded));
+                    pattern.push_str(&glob::Pattern::escape(self.roots.get(name)?.recorded()));
                 }
                 Piece::Variable(name) => {
                     pattern.push_str(&glob::Pattern::escape(self.world.env(name)?))
@@ -156,23 +159,24 @@ impl<'a> Finder<'a> {
                 }
             }
             Part::Wild(pattern) => {
-                for (path, name) in self.list(&dir, report) {
+                for (name, entry) in self.list(&dir, report) {
                     if !pattern.fits(&name) {
                         continue;
                     }
-                    match path.symlink_metadata() {
-                        Ok(metadata) => self.step(walk, path, &metadata, rest, report),
-                        Err(error) => report_unless_absent(report, self.world, &path, &error),
+                    match entry.metadata() {
+                        Ok(metadata) => self.step(walk, entry.path(), &metadata, rest, report),
+                        Err(error) => {
+                            report_unless_absent(report, self.world, &entry.path(), &error)
+                        }
                     }
                 }
             }
             Part::Deep => {
                 self.follow(walk, dir.clone(), rest, depth, report);
                 if depth < DEPTH {
-                    for (path, _) in self.list(&dir, report) {
-                        let real_folder = path.symlink_metadata().is_ok_and(|m| m.is_dir());
-                        if real_folder {
-                            self.follow(walk, path, parts, depth + 1, report);
+                    for (_, entry) in self.list(&dir, report) {
+                        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                            self.follow(walk, entry.path(), parts, depth + 1, report);
                         }
                     }
                 }
@@ -212,12 +216,12 @@ impl<'a> Finder<'a> {
             return;
         }
         let recorded = self.world.recorded(&path);
-        if is_secret(&recorded, &walk.root.recorded, self.world.home()) {
+        if is_secret(&recorded, walk.folder, self.world.home()) {
             report.issue(secret(&recorded));
             return;
         }
         walk.hits
-            .push(Hit::new(path, recorded, metadata, walk.pattern));
+            .push(Hit::new(self.world, path, recorded, metadata, walk.pattern));
     }
 
     /// What a symlink leads to, when that lies below the root and is no secret.
@@ -239,7 +243,7 @@ impl<'a> Finder<'a> {
     }
 
     /// The entries of a folder, sorted by name.
-    fn list(&mut self, dir: &Path, report: &mut Report) -> Vec<(PathBuf, String)> {
+    fn list(&mut self, dir: &Path, report: &mut Report) -> Vec<(String, DirEntry)> {
         let entries = match std::fs::read_dir(dir) {
             Ok(entries) => entries,
             Err(error) => {
@@ -256,36 +260,33 @@ impl<'a> Finder<'a> {
                 break;
             }
             match entry {
-                Ok(entry) => {
-                    let name = entry.file_name().to_string_lossy().into_owned();
-                    out.push((entry.path(), name));
-                }
+                Ok(entry) => out.push((entry.file_name().to_string_lossy().into_owned(), entry)),
                 Err(error) => report.unreadable(&self.world.recorded(dir), &error),
             }
         }
-        out.sort_unstable();
+        out.sort_by(|(a, _), (b, _)| a.cmp(b));
         out
     }
 
     /// The files in a folder that was found before; `name` may have `*` in it.
     pub(crate) fn within(&mut self, folder: &Hit, name: &str, report: &mut Report) -> Vec<Hit> {
-        let below = |root: &&'a Root| {
-            root.place
-                .as_ref()
-                .is_some_and(|place| folder.real.starts_with(&place.real))
+        let below = |own: &&'a Folder| {
+            let place = own.place.as_ref();
+            place.is_some_and(|place| folder.real.starts_with(&place.real))
         };
         let Some(parts) = parts(name) else {
             report.issue(outside(name, "the name leads out of the folder"));
             return Vec::new();
         };
-        let Some(root) = self.roots.values().find(below) else {
+        let mut folders = self.roots.values().flat_map(Root::folders);
+        let Some(own) = folders.find(below) else {
             return Vec::new();
         };
-        let Some(place) = &root.place else {
+        let Some(place) = &own.place else {
             return Vec::new();
         };
         let mut walk = Walk {
-            root,
+            folder: &own.recorded,
             place,
             pattern: 0,
             hits: Vec::new(),
@@ -311,7 +312,7 @@ impl<'a> Finder<'a> {
         } else {
             self.parent(&real)?.join(real.file_name()?)
         };
-        let mut places = self.roots.values().filter_map(|root| root.place.as_ref());
+        let mut places = self.roots.values().flat_map(Root::places);
         let Some(place) = places.find(|place| canonical.starts_with(&place.canonical)) else {
             report.gap(outside(
                 recorded,
@@ -331,7 +332,7 @@ impl<'a> Finder<'a> {
         };
         metadata
             .is_file()
-            .then(|| Hit::new(real, recorded.to_owned(), &metadata, 0))
+            .then(|| Hit::new(self.world, real, recorded.to_owned(), &metadata, 0))
     }
 
     /// The canonical folder a file lies in; asked once for each folder.

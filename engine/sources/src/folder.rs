@@ -2,17 +2,20 @@
 //!
 //! It must not know what a field means, and opens only files the rule names.
 
-use crate::Row;
 use crate::document::{Form, bytes, newest, parse};
-use crate::file::{Hit, lossy};
+use crate::file::{DATABASE_TEXT, Hit, lossy};
 use crate::find::{Finder, Kind};
 use crate::pointer;
 use crate::read::{Context, Outcome, Table};
 use crate::report::Report;
+use crate::{Row, World};
 use axiowl_lang::source::{FileFact, Folder, FolderField};
+use axiowl_model::{Issue, codes};
 use rayon::prelude::*;
 use serde_json::Value;
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 
 /// Reads one source of folders.
 pub(crate) fn read(rule: &Folder, context: &Context<'_>) -> Outcome {
@@ -33,8 +36,10 @@ pub(crate) fn read(rule: &Folder, context: &Context<'_>) -> Outcome {
             let mut files = Files {
                 hit,
                 finder,
+                world: context.world,
                 rule,
                 documents: HashMap::new(),
+                lines: HashMap::new(),
                 report: &mut report,
             };
             (files.row(), report)
@@ -54,17 +59,18 @@ pub(crate) fn read(rule: &Folder, context: &Context<'_>) -> Outcome {
 struct Files<'a> {
     hit: &'a Hit,
     finder: Finder<'a>,
+    world: &'a World,
     rule: &'a Folder,
     /// Several fields of one file parse it once.
     documents: HashMap<(String, Form), Option<Value>>,
+    lines: HashMap<(String, End), Option<Value>>,
     report: &'a mut Report,
 }
 
 impl Files<'_> {
     fn row(&mut self) -> Option<Row> {
-        if let Some(needed) = &self.rule.needs
-            && self.named(needed).is_empty()
-        {
+        let needs = self.rule.needs.as_deref().unwrap_or_default();
+        if needs.iter().any(|needed| self.named(needed).is_empty()) {
             return None;
         }
         let mut row = self
@@ -77,7 +83,16 @@ impl Files<'_> {
     }
 
     fn named(&mut self, name: &str) -> Vec<Hit> {
-        self.finder.within(self.hit, name, self.report)
+        let hits = self.finder.within(self.hit, name, self.report);
+        if !hits.is_empty() || !self.world.is_fixture() {
+            return hits;
+        }
+        let text = format!("{name}{DATABASE_TEXT}");
+        let texts = self.finder.within(self.hit, &text, self.report);
+        let databases = texts.into_iter();
+        databases
+            .filter_map(|hit| hit.of_text(self.world))
+            .collect()
     }
 
     fn value(&mut self, wanted: &FolderField) -> Value {
@@ -90,12 +105,26 @@ impl Files<'_> {
                 FileFact::Size => hits.first().map(|hit| hit.size).into(),
             };
         }
-        let forms = [(&wanted.json, Form::Json), (&wanted.yaml, Form::Yaml)];
+        let forms = [
+            (&wanted.json, Form::json(wanted.comments)),
+            (&wanted.yaml, Form::Yaml),
+            (&wanted.toml, Form::Toml),
+        ];
         if let Some((pointers, form)) = forms.into_iter().find_map(|(p, f)| Some((p.as_ref()?, f)))
         {
             let document = hits.first().and_then(|hit| self.document(hit, form));
             return document
                 .and_then(|d| pointer::first(pointers, d))
+                .unwrap_or(Value::Null);
+        }
+        let lines = [
+            (&wanted.first_line, End::First),
+            (&wanted.last_line, End::Last),
+        ];
+        if let Some((pointers, end)) = lines.into_iter().find_map(|(p, e)| Some((p.as_ref()?, e))) {
+            let record = hits.first().and_then(|hit| self.line(hit, end));
+            return record
+                .and_then(|record| pointer::first(pointers, record))
                 .unwrap_or(Value::Null);
         }
         let Some(pattern) = &wanted.matches else {
@@ -116,6 +145,15 @@ impl Files<'_> {
         found.map_or(Value::Null, Value::String)
     }
 
+    /// A record at one end of a file of lines, parsed once.
+    fn line(&mut self, hit: &Hit, end: End) -> Option<&Value> {
+        let report = &mut *self.report;
+        self.lines
+            .entry((hit.recorded.clone(), end))
+            .or_insert_with(|| line(hit, end, report))
+            .as_ref()
+    }
+
     fn document(&mut self, hit: &Hit, form: Form) -> Option<&Value> {
         let max_bytes = self.rule.max_bytes.0;
         let report = &mut *self.report;
@@ -124,6 +162,64 @@ impl Files<'_> {
             .or_insert_with(|| parse(hit, form, max_bytes, report))
             .as_ref()
     }
+}
+
+/// One end of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum End {
+    First,
+    Last,
+}
+
+/// Bytes at one end of a file that are searched for a line.
+const LINE: u64 = 1 << 20;
+
+/// The first line of a file, or the last one that is a record: the very last may be half
+/// written.
+fn line(hit: &Hit, end: End, report: &mut Report) -> Option<Value> {
+    let (bytes, whole) = match ends(hit, end) {
+        Ok(read) => read,
+        Err(error) => {
+            report.unreadable(&hit.recorded, &error);
+            return None;
+        }
+    };
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    if end == End::Last && !whole {
+        // Its start was not read.
+        lines.next();
+    }
+    let lines = lines.filter(|line| !line.trim_ascii().is_empty());
+    let parsed = |line: &[u8]| serde_json::from_slice(line).ok();
+    let found = match end {
+        End::First => lines.take(1).find_map(parsed),
+        End::Last => lines.rev().take(2).find_map(parsed),
+    };
+    if found.is_none() && hit.size > 0 {
+        let which = match end {
+            End::First => "first",
+            End::Last => "last",
+        };
+        let message = match whole {
+            true => format!("its {which} line is no JSON record"),
+            false => format!("its {which} line is no JSON record within the {which} {LINE} bytes"),
+        };
+        report.issue(Issue::new(codes::DAMAGED, message).at(&hit.recorded));
+    }
+    found
+}
+
+/// The bytes at one end of a file, and whether they are all of it.
+fn ends(hit: &Hit, end: End) -> io::Result<(Vec<u8>, bool)> {
+    let mut file = File::open(&hit.real)?;
+    let size = file.metadata()?.len();
+    if end == End::Last {
+        file.seek(SeekFrom::Start(size.saturating_sub(LINE)))?;
+    }
+    let mut out = Vec::new();
+    file.take(LINE).read_to_end(&mut out)?;
+    Ok((out, size <= LINE))
 }
 
 #[cfg(test)]

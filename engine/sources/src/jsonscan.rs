@@ -69,7 +69,10 @@ impl Wanted {
                 continue;
             }
             let segments = pointer.segments();
-            let plain = segments.iter().take_while(|s| *s != "*").count();
+            let plain = segments
+                .iter()
+                .take_while(|s| !["*", "-"].contains(&s.as_str()))
+                .count();
             let capture = wanted.capture(&segments[..plain]);
             let entry = Entry {
                 capture,

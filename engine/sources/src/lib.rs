@@ -7,26 +7,36 @@
 //! provider by name.
 
 mod column;
+mod convert;
 mod document;
+mod encoding;
 mod facts;
 mod file;
+mod files;
 mod find;
 mod folder;
 #[cfg(test)]
 mod harness;
 pub mod jsonl;
 mod jsonscan;
+mod mutation_log;
+mod pbtext;
 pub mod pointer;
+mod protobuf;
 pub mod read;
 pub mod record;
 mod report;
 mod roots;
 mod sqlite;
+mod text;
+mod tsv;
+mod unread;
+mod wire;
 pub mod world;
 
 pub use facts::{FactQuery, NativeFacts};
 pub use read::{ReadOptions, Table, Tables, read_all};
-pub use sqlite::{SqlProblem, check_sql};
+pub use sqlite::{MIRROR_TOO_LARGE, SqlProblem, check_sql};
 pub use world::World;
 
 /// A row of a source: field name to value. Times are milliseconds since the epoch.

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 /// The value a pointer leads to.
 ///
-/// `*` stands for every element of a list or every value of a mapping; such a pointer
+/// `-` stands for the last element of a list. `*` stands for every element of a list or every value of a mapping; such a pointer
 /// gives the list of what it found, and nothing where it found nothing.
 pub fn at(pointer: &Pointer, value: &Value) -> Option<Value> {
     find(pointer.segments(), value).map(Cow::into_owned)
@@ -67,6 +67,7 @@ pub(crate) fn find<'v>(segments: &[String], value: &'v Value) -> Option<Cow<'v, 
         }
         current = match current {
             Value::Object(map) => map.get(segment)?,
+            Value::Array(list) if segment == "-" => list.last()?,
             Value::Array(list) => list.get(index(segment)?)?,
             _ => return None,
         };
@@ -102,6 +103,8 @@ mod tests {
         let value = json!({"a/b": {"~": [1, null, "x"]}, "n": null, "0": "zero"});
         assert_eq!(at(&pointer("/a~1b/~0/2"), &value), Some(json!("x")));
         assert_eq!(at(&pointer("/0"), &value), Some(json!("zero")));
+        assert_eq!(at(&pointer("/a~1b/~0/-"), &value), Some(json!("x")));
+        assert_eq!(at(&pointer("/-"), &json!([])), None);
         for nothing in [
             "/n",
             "/a~1b/~0/1",

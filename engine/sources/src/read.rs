@@ -4,9 +4,14 @@
 //! read in parallel and put back into the order of their paths. It must not know what a
 //! row means or which of them will matter.
 
+use crate::document::Form;
 use crate::report::Report;
 use crate::roots::{self, Root};
-use crate::{Row, World, document, folder, jsonl, sqlite};
+use crate::sqlite::Copies;
+use crate::{
+    Row, World, convert, document, files, folder, jsonl, mutation_log, pbtext, protobuf, sqlite,
+    text, tsv, unread,
+};
 use axiowl_lang::fields::followed_source;
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Rule;
@@ -14,8 +19,11 @@ use axiowl_lang::source::Source;
 use axiowl_model::{Issue, codes};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Bytes of a SQLite store that is copied before it is read, unless the user allows more.
+pub const COPY_BYTES: u64 = 256 << 20;
+
 /// How far to read.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct ReadOptions {
     /// Scan the whole of files that `then: whole` names, however big.
     pub deep: bool,
@@ -24,6 +32,19 @@ pub struct ReadOptions {
     pub strong_fields: BTreeSet<(String, String)>,
     /// Threads to read files with; rayon's own number when left out.
     pub threads: Option<usize>,
+    /// Bytes of a SQLite store and its log that a private copy is made of.
+    pub copy_bytes: u64,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            deep: false,
+            strong_fields: BTreeSet::new(),
+            threads: None,
+            copy_bytes: COPY_BYTES,
+        }
+    }
 }
 
 /// Everything a rule's sources gave.
@@ -33,8 +54,12 @@ pub struct Tables {
     pub roots: BTreeMap<String, String>,
     /// Source name to its rows.
     pub tables: BTreeMap<String, Table>,
-    /// What could not be read, by source and then by path.
+    /// What could not be read, by source and then by path; what the rule does not read.
     pub issues: Vec<Issue>,
+    /// Files of stores that the rule knows and does not read.
+    pub unread_files: usize,
+    /// Whether a root of such a store exists.
+    pub unread_root_exists: bool,
 }
 
 /// What one source gave.
@@ -81,6 +106,8 @@ pub(crate) struct Context<'a> {
     pub roots: &'a BTreeMap<String, Root>,
     /// The sources that were read before.
     pub tables: &'a BTreeMap<String, Table>,
+    /// Private copies of stores, made once for all sources.
+    pub copies: &'a Copies,
 }
 
 impl Table {
@@ -90,6 +117,23 @@ impl Table {
         if self.files.len() < FILES_KEPT {
             self.files.push(recorded.to_owned());
         }
+    }
+
+    /// Adds the rows of a file, up to a limit on all rows of the source.
+    pub(crate) fn add_rows(
+        &mut self,
+        mut rows: Vec<Row>,
+        most: usize,
+        recorded: &str,
+        report: &mut Report,
+    ) {
+        let left = most.saturating_sub(self.rows.len());
+        if rows.len() > left {
+            rows.truncate(left);
+            let message = format!("more than {most} rows; `max_rows` sets the limit");
+            report.gap(Issue::new(codes::CAP, message).at(recorded));
+        }
+        self.rows.append(&mut rows);
     }
 }
 
@@ -109,6 +153,7 @@ pub fn read_all(rule: &LoadedRule, world: &World, options: &ReadOptions) -> Tabl
 
 pub(crate) fn read_sources(rule: &Rule, world: &World, options: &ReadOptions) -> Tables {
     let (roots, mut issues) = roots::resolve(rule, world);
+    let copies = Copies::default();
     let mut tables: BTreeMap<String, Table> = BTreeMap::new();
     let mut by_source: BTreeMap<&str, Vec<Issue>> = BTreeMap::new();
     // Each round reads the sources whose own sources are there; a circle ends it.
@@ -130,11 +175,13 @@ pub(crate) fn read_sources(rule: &Rule, world: &World, options: &ReadOptions) ->
                 options,
                 roots: &roots,
                 tables: &tables,
+                copies: &copies,
             };
             let Outcome {
                 mut table,
                 mut report,
             } = read_source(name, source, &context);
+            convert::apply(source.converts(), &mut table);
             table.incomplete |= report.incomplete;
             table.not_understood = std::mem::take(&mut report.not_understood);
             by_source.insert(name, report.into_issues(name));
@@ -150,14 +197,18 @@ pub(crate) fn read_sources(rule: &Rule, world: &World, options: &ReadOptions) ->
         by_source.insert(name, vec![Issue::new(codes::RULE_BROKEN, message)]);
     }
     issues.extend(by_source.into_values().flatten());
+    let seen = unread::look(rule, world, &roots, &tables);
+    issues.extend(seen.issues);
     let roots = roots
         .into_iter()
-        .map(|(name, root)| (name, root.recorded))
+        .map(|(name, root)| (name, root.recorded().to_owned()))
         .collect();
     Tables {
         roots,
         tables,
         issues,
+        unread_files: seen.files,
+        unread_root_exists: seen.root_exists,
     }
 }
 
@@ -165,9 +216,28 @@ fn read_source(name: &str, source: &Source, context: &Context<'_>) -> Outcome {
     match source {
         Source::Sqlite(rule) => sqlite::read(rule, context),
         Source::Jsonl(rule) => jsonl::read(name, rule, context),
-        Source::Json(rule) => document::read(rule, document::Form::Json, context),
-        Source::Yaml(rule) => document::read(rule, document::Form::Yaml, context),
+        Source::Json(rule) => document::read(rule, Form::json(rule.comments), context),
+        Source::Yaml(rule) => document::read(rule, Form::Yaml, context),
+        Source::Toml(rule) => document::read(rule, Form::Toml, context),
         Source::Folder(rule) => folder::read(rule, context),
+        Source::Files(rule) => files::read(rule, context),
+        Source::MutationLog(rule) => mutation_log::read(rule, context),
+        Source::Text(rule) => text::read(rule, context),
+        Source::PbText(rule) => pbtext::read(rule, context),
+        Source::Protobuf(rule) => protobuf::read(rule, context),
+        Source::Tsv(rule) => tsv::read(rule, context),
+        other => {
+            let mut report = Report::default();
+            let message = format!(
+                "source `{name}`: the reader `{}` is not there yet",
+                other.reader()
+            );
+            report.gap(Issue::new(codes::RULE_BROKEN, message));
+            Outcome {
+                table: Table::default(),
+                report,
+            }
+        }
     }
 }
 

@@ -55,6 +55,10 @@ pub(crate) fn evaluate(cond: &Cond, fields: &dyn Fields, world: Option<&World>) 
         Cond::Any(list) => list.iter().any(|c| evaluate(c, fields, world)),
         Cond::Not(inner) => !evaluate(inner, fields, world),
         Cond::Fact(_) | Cond::Targeted(_) => false,
+        Cond::Env(names) => world.is_some_and(|w| names.iter().any(|n| w.env(n).is_some())),
+        Cond::Executable(names) => {
+            world.is_some_and(|w| names.iter().any(|n| w.executable(n).is_some()))
+        }
         Cond::Field { name, test } => {
             let value = fields.value(name).unwrap_or(Cow::Owned(Value::Null));
             match &test.value {
@@ -73,7 +77,7 @@ pub(crate) fn each_pointer(cond: &Cond, visit: &mut dyn FnMut(&str)) {
             return visit_pointer(name, visit);
         };
         visit_pointer(name, visit);
-        for other in [&ops.same_as, &ops.slug_of, &ops.under]
+        for other in [&ops.same_as, &ops.slug_of, &ops.md5_of, &ops.under]
             .into_iter()
             .flatten()
         {
@@ -116,6 +120,12 @@ fn passes(ops: &Ops, value: &Value, fields: &dyn Fields, world: Option<&World>) 
         })
         && on(ops.exists, &|world, path| world.exists(path))
         && on(ops.dir_exists, &|world, path| world.dir_exists(path))
+        && on(ops.lock_held, &|world, path| {
+            world.lock_held(path) == Some(true)
+        })
+        && on(ops.pid_alive, &|world, pid| {
+            pid.parse().is_ok_and(|pid| world.pid_alive(pid, None))
+        })
         && ops.newer_than.as_ref().is_none_or(|span| {
             let age = |at: i64, world: &World| world.now().as_millis().saturating_sub(at);
             let at = value.as_i64().zip(world);
@@ -129,6 +139,11 @@ fn passes(ops: &Ops, value: &Value, fields: &dyn Fields, world: Option<&World>) 
             let folder = other(name);
             text.zip(folder.as_str())
                 .is_some_and(|(path, folder)| slug_matches(path, folder))
+        })
+        && ops.md5_of.as_ref().is_none_or(|name| {
+            let digest = other(name);
+            text.zip(digest.as_str())
+                .is_some_and(|(text, digest)| md5_matches(text, digest))
         })
         && ops.has.as_ref().is_none_or(|want| match value {
             Value::Array(list) => list.contains(want),
@@ -198,6 +213,11 @@ pub fn slug_matches(path: &str, folder: &str) -> bool {
         (Some(_), Some(mark)) => mark == '-',
         _ => false,
     }
+}
+
+/// Whether `digest` is the MD5 of `text`, in hexadecimal digits of either case.
+pub fn md5_matches(text: &str, digest: &str) -> bool {
+    format!("{:x}", md5::compute(text)).eq_ignore_ascii_case(digest)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Reads what a program prints, as it comes: whole lines of standard output, the tail of
-//! standard error. Bounded in memory; what is too much is read and thrown away, since a program
-//! that cannot write would hang.
+//! standard error. Bounded in memory: a line that is too long is read and thrown away, and while
+//! lines wait to be taken the program waits too.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// Bytes of standard error that are kept, from its end.
@@ -40,8 +40,9 @@ pub(super) enum Event {
 /// What was read so far.
 pub(super) struct Tally {
     cap: usize,
-    /// Bytes of lines that nobody has taken yet.
-    pub queued: AtomicUsize,
+    /// Bytes of lines that nobody has taken yet; `None` when nobody will.
+    waiting: Mutex<Option<usize>>,
+    taken: Condvar,
     /// Lines that were thrown away.
     pub lost: AtomicUsize,
     total: AtomicUsize,
@@ -52,11 +53,52 @@ impl Tally {
     pub(super) fn new(cap: usize) -> Self {
         Self {
             cap: cap.max(4 * 1024),
-            queued: AtomicUsize::new(0),
+            waiting: Mutex::new(Some(0)),
+            taken: Condvar::new(),
             lost: AtomicUsize::new(0),
             total: AtomicUsize::new(0),
             tail: Mutex::new(VecDeque::new()),
         }
+    }
+
+    /// Bytes of lines that wait to be taken.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.lock().unwrap_or_default()
+    }
+
+    /// A line was taken.
+    pub(super) fn take_off(&self, bytes: usize) {
+        if let Some(waiting) = &mut *self.lock() {
+            *waiting = waiting.saturating_sub(bytes);
+        }
+        self.taken.notify_all();
+    }
+
+    /// Nobody takes lines any more.
+    pub(super) fn give_up(&self) {
+        *self.lock() = None;
+        self.taken.notify_all();
+    }
+
+    /// Waits until a line may be added; false when nobody will take it.
+    fn add(&self, bytes: usize) -> bool {
+        let limit = self.cap.saturating_mul(2);
+        let is_full = |waiting: &mut Option<usize>| {
+            waiting.is_some_and(|waiting| waiting > 0 && waiting + bytes > limit)
+        };
+        let waiting = self.taken.wait_while(self.lock(), is_full);
+        match &mut *waiting.unwrap_or_else(PoisonError::into_inner) {
+            Some(waiting) => {
+                *waiting += bytes;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<usize>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The end of standard error.
@@ -73,27 +115,28 @@ impl Tally {
     }
 }
 
-/// Reads lines of standard output until its end. A line longer than the cap is thrown away, and
-/// so is one that comes while the cap's worth of lines waits to be taken.
+/// Reads lines of standard output until its end. A line longer than the cap is thrown away.
 pub(super) fn read_lines(
     stream: Option<impl Read + Send + 'static>,
     tally: Arc<Tally>,
     events: Sender<Event>,
 ) {
     thread::spawn(move || {
-        let mut line = Vec::new();
-        let mut too_long = false;
+        let mut line = Line::default();
         read_all(stream, &tally, &events, |chunk| {
             let mut rest = chunk;
             while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-                take(&mut line, &rest[..end], tally.cap, &mut too_long);
-                give(&tally, &events, &mut line, &mut too_long);
+                line.extend(&rest[..end], tally.cap);
+                if !line.send(&tally, &events) {
+                    return false;
+                }
                 rest = &rest[end + 1..];
             }
-            take(&mut line, rest, tally.cap, &mut too_long);
+            line.extend(rest, tally.cap);
+            true
         });
-        if !line.is_empty() {
-            give(&tally, &events, &mut line, &mut too_long);
+        if !line.bytes.is_empty() {
+            line.send(&tally, &events);
         }
         let _ = events.send(Event::Closed(Stream::Out));
     });
@@ -111,16 +154,18 @@ pub(super) fn read_tail(
             tail.extend(chunk);
             let over = tail.len().saturating_sub(STDERR_TAIL);
             tail.drain(..over);
+            true
         });
         let _ = events.send(Event::Closed(Stream::Err));
     });
 }
 
+/// Reads until the end of the stream, or until nobody wants more.
 fn read_all(
     stream: Option<impl Read>,
     tally: &Tally,
     events: &Sender<Event>,
-    mut each: impl FnMut(&[u8]),
+    mut each: impl FnMut(&[u8]) -> bool,
 ) {
     let Some(mut stream) = stream else {
         return;
@@ -130,8 +175,8 @@ fn read_all(
         match stream.read(&mut buffer) {
             Ok(0) => return,
             Ok(count) => {
-                each(&buffer[..count]);
-                if tally.floods(count) && events.send(Event::Flooded).is_err() {
+                let wanted = each(&buffer[..count]);
+                if !wanted || (tally.floods(count) && events.send(Event::Flooded).is_err()) {
                     return;
                 }
             }
@@ -141,23 +186,31 @@ fn read_all(
     }
 }
 
-fn take(line: &mut Vec<u8>, part: &[u8], cap: usize, too_long: &mut bool) {
-    if *too_long || line.len() + part.len() > cap {
-        *too_long = true;
-        line.clear();
-    } else {
-        line.extend_from_slice(part);
-    }
+/// A line that is being read.
+#[derive(Default)]
+struct Line {
+    bytes: Vec<u8>,
+    is_too_long: bool,
 }
 
-fn give(tally: &Tally, events: &Sender<Event>, line: &mut Vec<u8>, too_long: &mut bool) {
-    let text = String::from_utf8_lossy(line).into_owned();
-    line.clear();
-    let waiting = tally.queued.load(Ordering::Relaxed);
-    if std::mem::take(too_long) || waiting + text.len() > tally.cap.saturating_mul(2) {
-        tally.lost.fetch_add(1, Ordering::Relaxed);
-        return;
+impl Line {
+    fn extend(&mut self, part: &[u8], cap: usize) {
+        if self.is_too_long || self.bytes.len() + part.len() > cap {
+            self.is_too_long = true;
+            self.bytes.clear();
+        } else {
+            self.bytes.extend_from_slice(part);
+        }
     }
-    tally.queued.fetch_add(text.len(), Ordering::Relaxed);
-    let _ = events.send(Event::Line(text));
+
+    /// Hands the whole line on and begins a new one; false when nobody takes it.
+    fn send(&mut self, tally: &Tally, events: &Sender<Event>) -> bool {
+        let line = std::mem::take(self);
+        if line.is_too_long {
+            tally.lost.fetch_add(1, Ordering::Relaxed);
+            return true;
+        }
+        let text = String::from_utf8_lossy(&line.bytes).into_owned();
+        tally.add(text.len()) && events.send(Event::Line(text)).is_ok()
+    }
 }

@@ -56,17 +56,19 @@ fn seen(account: &Account, session: &str, place: &Evidence) -> Result<Option<Evi
     if let Some(result) = result.filter(|result| !result.is_good(session)) {
         return failed(blame(result, session), evidence_of(result));
     }
+    let cut = account
+        .cut
+        .map(|cut| format!("{cut}, and its turn, which had not ended, was stopped"));
     match &account.sighting.turn {
         Some(turn) if turn.completed => return Ok(Some(turn.evidence.clone())),
         Some(turn) => {
-            let reason = "the transcript says that the turn failed".to_owned();
-            return failed(reason, turn.evidence.clone());
+            let says = || "the transcript says that the turn failed".to_owned();
+            return failed(cut.unwrap_or_else(says), turn.evidence.clone());
         }
         None => {}
     }
-    if let Some(cut) = account.cut {
-        let reason = format!("{cut}, and its turn, which had not ended, was stopped");
-        return failed(reason, place.clone());
+    if let Some(cut) = cut {
+        return failed(cut, place.clone());
     }
     if result.is_some() || account.ending.is_success() {
         // A good result whose end is not in the transcript, or a message it knew already and

@@ -44,29 +44,34 @@ fn seen(account: &Account, place: &Evidence) -> Result<Option<Evidence>, EdgeErr
     {
         return failed(blame(ended), evidence_of(ended));
     }
+    let cut = match &account.end {
+        Err(cut) if !cut.is_empty() => Some(stopped(cut)),
+        _ => None,
+    };
     match &account.sighting.turn {
         Some(turn) if turn.completed => return Ok(Some(turn.evidence.clone())),
         Some(turn) => {
-            return failed(
-                "the rollout says that the turn was aborted".into(),
-                turn.evidence.clone(),
-            );
+            let aborted = || "the rollout says that the turn was aborted".to_owned();
+            return failed(cut.unwrap_or_else(aborted), turn.evidence.clone());
         }
         None => {}
     }
-    match (&account.end, &account.refused) {
-        (_, Some(refused)) => failed(refused.to_string(), place.clone()),
-        (Ok(_), None) => Ok(None),
-        (Err(""), None) => {
-            let told = account.ending.told();
-            let reason = format!("Codex ended in the middle of its turn: {told}");
-            failed(reason, Evidence::new("exit_code", told))
-        }
-        (Err(cut), None) => {
-            let reason = format!("{cut}, and its turn, which had not ended, was stopped");
-            failed(reason, place.clone())
-        }
+    if let Some(refused) = &account.refused {
+        return failed(refused.to_string(), place.clone());
     }
+    if let Some(cut) = cut {
+        return failed(cut, place.clone());
+    }
+    if account.end.is_ok() {
+        return Ok(None);
+    }
+    let told = account.ending.told();
+    let reason = format!("Codex ended in the middle of its turn: {told}");
+    failed(reason, Evidence::new("exit_code", told))
+}
+
+fn stopped(cut: &str) -> String {
+    format!("{cut}, and its turn, which had not ended, was stopped")
 }
 
 /// It does not stand in the rollout, or the rollout cannot be read.

@@ -159,6 +159,10 @@ mod tests {
             .unwrap();
         let pid = child.id();
         let is_sleep = |arguments: &[String]| arguments.iter().any(|text| text == "600");
+        // A process has its arguments a moment after it was started.
+        while command_line(pid).is_empty() {
+            std::thread::yield_now();
+        }
         assert_eq!(running_in(folder.path(), is_sleep), Some(pid));
         assert_eq!(running_in(folder.path(), |_| false), None);
         assert_eq!(running_in(Path::new("/"), is_sleep), None);

@@ -2,14 +2,13 @@
 
 use crate::scene::{LONG, OTHER, Ran, SESSION, Scene};
 use axiowl_model::SessionKey;
-use axiowl_pipeline::edge::{EdgeError, Finding, Liveness};
+use axiowl_pipeline::edge::{EdgeError, Liveness};
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 /// What every stand-in can do. It notes how it was started, answers questions, reads the message
 /// and then does `$1`.
-const CLAUDE: &str = r#"
+pub const CLAUDE: &str = r#"
 echo "$*" >> "$H/argv"
 if [ "$1" = --version ]; then echo "2.1.332 (Claude Code)"; exit 0; fi
 if [ "$1 $2" = "auth status" ]; then echo '{"loggedIn":true}'; exit 0; fi
@@ -23,7 +22,7 @@ end() { echo "{\"type\":\"assistant\",\"end\":$1}" >> "$T"; }
 result() { echo "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":$1,\"num_turns\":$2,\"session_id\":\"${3:-$SESSION}\",\"result\":\"${4:-fine}\"}"; }
 "#;
 
-fn scene(does: &str) -> Scene {
+pub fn scene(does: &str) -> Scene {
     let transcript = format!(".claude/projects/-a-project/{SESSION}.jsonl");
     let mut scene = Scene::new("claude_code_cli", &transcript);
     scene.key = SessionKey::local(
@@ -39,7 +38,7 @@ fn deliver(does: &str) -> Ran {
     scene(does).deliver(LONG)
 }
 
-const GOOD: &str = "init $SESSION; echo_back; record; end true; result false 1";
+pub const GOOD: &str = "init $SESSION; echo_back; record; end true; result false 1";
 
 #[test]
 fn a_turn_that_went_well_is_told_step_by_step() {
@@ -294,121 +293,4 @@ fn a_background_session_it_does_not_touch_is_refused() {
     let ran =
         deliver("echo 'Error: That session is running in the background (a81a).' >&2; exit 1");
     ran.is(&["starting"], "refused");
-}
-
-fn open_by_me(scene: &Scene) -> String {
-    let pid = std::process::id();
-    format!(
-        "printf '{{\"pid\":{pid},\"sessionId\":\"{SESSION}\",\"entrypoint\":\"cli\",\
-         \"status\":\"idle\",\"version\":\"2.1.332\",\"messagingSocketPath\":\"/x.sock\"}}' \
-         > '{}'\n",
-        scene
-            .file(&format!(".claude/sessions/{pid}.json"))
-            .display()
-    )
-}
-
-#[test]
-fn an_open_session_is_refused_before_anything_starts() {
-    let scene = scene(GOOD);
-    let record = open_by_me(&scene);
-    assert!(
-        std::process::Command::new("sh")
-            .args(["-c", &record])
-            .status()
-            .unwrap()
-            .success()
-    );
-    let closed = scene.closed();
-    for part in ["terminal", "idle", "2.1.332", "/exit", "inbox"] {
-        assert!(closed.contains(part), "{closed}");
-    }
-    scene.deliver(LONG).is(&[], "refused");
-    assert_eq!(scene.read("argv"), "");
-}
-
-#[test]
-fn a_session_opened_while_we_asked_is_refused_too() {
-    let mut scene = scene(GOOD);
-    let opens = format!("[ \"$1\" = auth ] && {}", open_by_me(&scene));
-    scene.program("claude", &format!("{opens}{CLAUDE}{GOOD}"));
-    scene.deliver(LONG).is(&[], "refused");
-    assert!(!scene.read("argv").contains("--resume"));
-}
-
-#[test]
-fn what_is_missing_is_named() {
-    let mut no_folder = scene(GOOD);
-    no_folder.cwd = no_folder.file("gone").display().to_string();
-    assert!(no_folder.unavailable().contains("folder is gone"));
-    no_folder.deliver(LONG).is(&[], "not_submitted");
-    no_folder.cwd = String::new();
-    assert!(no_folder.unavailable().contains("no folder"));
-
-    let no_transcript = scene(GOOD);
-    fs::remove_file(&no_transcript.transcript).unwrap();
-    assert!(
-        no_transcript
-            .unavailable()
-            .contains("transcript is not below")
-    );
-
-    let mut no_id = scene(GOOD);
-    for session in ["--help", "a title", "claude_code_cli:session:", "../x"] {
-        no_id.key.session = session.into();
-        assert!(no_id.unavailable().contains("no session id"), "{session}");
-    }
-
-    let transcript = format!(".claude/projects/-a-project/{SESSION}.jsonl");
-    let no_program = Scene::new("claude_code_cli", &transcript);
-    assert!(no_program.unavailable().contains("not installed"));
-
-    let unrunnable = scene(GOOD);
-    let path = unrunnable.file("bin/claude");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-    let ran = unrunnable.deliver(LONG);
-    ran.is(&[], "not_submitted");
-    ran.tells("cannot start");
-}
-
-#[test]
-fn a_state_folder_that_cannot_be_written_stops_it_before_a_byte_goes_out() {
-    let scene = scene(GOOD);
-    fs::write(scene.file("state"), "no folder").unwrap();
-    let ran = scene.deliver(LONG);
-    ran.is(&["starting"], "not_submitted");
-    assert_eq!(scene.read("input").trim(), "");
-}
-
-#[test]
-fn an_earlier_attempt_is_looked_up_and_waited_for() {
-    use std::os::unix::process::CommandExt as _;
-    let scene = scene(GOOD);
-    assert_eq!(scene.find(LONG), Finding::Absent);
-    let script = format!(
-        "while [ ! -e '{0}/go' ]; do sleep 0.05; done; echo '{{\"uuid\":\"{1}\"}}' >> '{2}'",
-        scene.home.display(),
-        scene.message,
-        scene.transcript.display()
-    );
-    let mut earlier = std::process::Command::new("sh")
-        .args(["-c", &script])
-        .process_group(0)
-        .spawn()
-        .unwrap();
-    fs::create_dir_all(scene.file("state/in-flight")).unwrap();
-    let trace = scene.file(&format!("state/in-flight/{}.json", scene.message));
-    fs::write(&trace, format!("{{\"pid\":{}}}", earlier.id())).unwrap();
-    let Finding::Unknown { reason } = scene.find(Duration::from_millis(200)) else {
-        panic!("it still runs")
-    };
-    assert!(reason.contains(&earlier.id().to_string()), "{reason}");
-    fs::write(scene.file("go"), "").unwrap();
-    assert!(matches!(scene.find(LONG), Finding::Seen(sighting) if sighting.message.is_some()));
-    earlier.wait().unwrap();
-    fs::write(&scene.transcript, "").unwrap();
-    assert_eq!(scene.find(LONG), Finding::Absent);
-    assert!(!trace.exists());
-    fs::remove_file(&scene.transcript).unwrap();
-    assert!(matches!(scene.find(LONG), Finding::Unknown { .. }));
 }

@@ -1,7 +1,7 @@
 //! `providers/codex.md` C3, C5 and C7: the private app-server.
 
 use crate::scene::{LONG, Ran, SESSION, Scene};
-use axiowl_pipeline::edge::Liveness;
+use axiowl_pipeline::edge::{Finding, Liveness};
 use std::fs;
 use std::time::Duration;
 
@@ -269,6 +269,26 @@ fn a_server_that_hangs_or_floods_is_stopped() {
     let ran = flood.deliver(LONG);
     ran.is(&["starting", "submitted"], "uncertain");
     ran.tells("without end");
+}
+
+#[test]
+fn a_turn_stopped_at_the_deadline_says_so_even_when_the_server_noted_its_end() {
+    let obeys = r#"trap "end false; exit 0" TERM; while :; do sleep 0.1; done"#;
+    let ran = scene(&format!("turn='taken; record; {obeys}'")).deliver(Duration::from_secs(2));
+    ran.is(&["starting", "submitted", "seen"], "turn_failed");
+    ran.tells("was stopped");
+}
+
+#[test]
+fn a_caller_that_unwinds_leaves_no_process_and_no_message_behind() {
+    let scene = scene(GOOD);
+    scene.deliver_barred();
+    let input = scene.read("input");
+    assert!(
+        input.contains("thread/resume") && !input.contains("turn/start"),
+        "{input}"
+    );
+    assert_eq!(scene.find(LONG), Finding::Absent);
 }
 
 #[test]

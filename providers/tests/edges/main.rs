@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 
 mod claude_code_cli;
+mod claude_sessions;
 mod codex;
 mod codex_exec;
 mod echo;

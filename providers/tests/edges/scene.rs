@@ -9,6 +9,7 @@ use axiowl_sources::World;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -236,6 +237,23 @@ impl Scene {
                 took: before.elapsed(),
             }
         })
+    }
+
+    /// An attempt whose caller unwinds at the last moment, as the pipeline does when the ledger
+    /// cannot record that a handover begins.
+    pub fn deliver_barred(&self) {
+        self.with(LONG, |edge, context, delivery| {
+            let unwinds = AssertUnwindSafe(|| {
+                let _ = edge.submit(context, delivery, &mut |_| {
+                    resume_unwind(Box::new("barred"))
+                });
+            });
+            assert!(catch_unwind(unwinds).is_err());
+            let traces = fs::read_dir(context.state_root.join("in-flight"))
+                .into_iter()
+                .flatten();
+            assert_eq!(traces.count(), 0);
+        });
     }
 
     pub fn probe(&self) -> Liveness {

@@ -25,10 +25,27 @@ impl<'a> Lint<'a> {
             }
             Cond::Not(inner) => self.condition(inner, at, known),
             Cond::Fact(_) | Cond::Targeted(_) => {}
+            Cond::Env(names) | Cond::Executable(names) => self.names(names, at),
             Cond::Field { name, test } => {
                 let place = self.place(name.span);
                 self.known_field(name, place, known);
                 self.test(name, test, known);
+            }
+        }
+    }
+
+    /// Names of variables or programs.
+    fn names(&mut self, names: &[At<String>], at: Place<'a>) {
+        if names.is_empty() {
+            self.tests_nothing(at, "an empty list of names never holds".into());
+        }
+        for name in names {
+            let good = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+            if name.is_empty() || !name.chars().all(good) {
+                let place = self.place(name.span);
+                let message = format!("`{}` names no variable and no program", name.value);
+                let help = "write the bare name".into();
+                self.error(codes::VALUE, place, "not a name", message, help);
             }
         }
     }
@@ -69,7 +86,8 @@ pub(super) fn holds_on_absence(cond: &Cond, denied: bool) -> Option<(&At<String>
         Cond::All(list) | Cond::Any(list) => list.iter().find_map(|c| holds_on_absence(c, denied)),
         Cond::Not(inner) => holds_on_absence(inner, !denied),
         Cond::Fact(name) if denied => Some((name, "not")),
-        Cond::Fact(_) | Cond::Targeted(_) => None,
+        Cond::Env(names) | Cond::Executable(names) if denied => Some((names.first()?, "not")),
+        Cond::Fact(_) | Cond::Targeted(_) | Cond::Env(_) | Cond::Executable(_) => None,
         Cond::Field { test, .. } if tests_nothing(&test.value) => None,
         Cond::Field { name, test } => match (asks_for_absence(&test.value), denied) {
             (Some(word), false) => Some((name, word)),
@@ -100,6 +118,8 @@ fn asks_for_absence(test: &Test) -> Option<&'static str> {
             (ops.exists == Some(false), "exists: false"),
             (ops.dir_exists == Some(false), "dir_exists: false"),
             (ops.uuid == Some(false), "uuid: false"),
+            (ops.lock_held == Some(false), "lock_held: false"),
+            (ops.pid_alive == Some(false), "pid_alive: false"),
         ]
         .into_iter()
         .find_map(|(asks, word)| asks.then_some(word)),

@@ -5,6 +5,8 @@
 //! the loader. A finding that follows from another one is not pushed.
 
 mod conditions;
+mod databases;
+mod documents;
 mod ladder;
 mod names;
 mod paths;
@@ -13,6 +15,7 @@ mod rows;
 mod shape;
 mod sources;
 mod sql;
+mod unread;
 
 use crate::at::{At, Span};
 use crate::codes;
@@ -50,6 +53,7 @@ pub(crate) fn all(subject: &Subject) -> Vec<Diagnostic> {
     };
     shape::check(&mut lint);
     sources::check(&mut lint);
+    unread::check(&mut lint);
     rows::check(&mut lint);
     names::check(&mut lint);
     ladder::check(&mut lint);
@@ -94,15 +98,18 @@ impl<'a> Lint<'a> {
     /// The place of a key that no type keeps one for; in the rule itself, else in the one it
     /// shares, else at the top of the rule.
     fn key(&self, path: &[&str]) -> Place<'a> {
+        self.find_key(path).unwrap_or_else(|| {
+            (
+                &self.files[0],
+                self.trees[0].key(&["provider"]).unwrap_or(0..0),
+            )
+        })
+    }
+
+    /// The place of a key, if it stands anywhere.
+    fn find_key(&self, path: &[&str]) -> Option<Place<'a>> {
         let mut files = self.files.iter().zip(self.trees);
-        files
-            .find_map(|(file, tree)| Some((file, tree.key(path)?)))
-            .unwrap_or_else(|| {
-                (
-                    &self.files[0],
-                    self.trees[0].key(&["provider"]).unwrap_or(0..0),
-                )
-            })
+        files.find_map(|(file, tree)| Some((file, tree.key(path)?)))
     }
 
     fn error(&mut self, code: &'static str, at: Place, label: &str, message: String, help: String) {

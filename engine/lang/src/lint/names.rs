@@ -14,6 +14,10 @@ pub(super) fn check(lint: &mut Lint) {
     let filled = lint.row().and(TEMPLATE_NAMES);
     for candidate in rule.name.iter().flat_map(|name| &name.candidates) {
         lint.row_field(&candidate.from);
+        if let Some(when) = &candidate.when {
+            let at = lint.place(candidate.span);
+            lint.condition(when, at, &row);
+        }
     }
     for kind in rule.rows.kind.iter().flatten() {
         if let Some(when) = &kind.when {

@@ -7,6 +7,7 @@ use crate::config::is_absolute;
 use crate::fields;
 use crate::nearest::correct;
 use crate::secrets::is_secret_path;
+use crate::source::STATE_ROOT;
 use crate::source::Source;
 use crate::template::{Piece, Template};
 
@@ -70,7 +71,8 @@ pub(super) fn source_path(lint: &mut Lint, name: &str, source: &Source, path: &A
             Piece::Variable(_) => return escapes(lint, "names a variable: only roots may"),
             Piece::Field(field) => match field.split_once('.') {
                 Some((other, column)) => follows(lint, name, source, path, other, column),
-                None if i == 0 => known_root(lint, field, at.clone()),
+                None if i == 0 && field == STATE_ROOT => {}
+                None if i == 0 => unknown_root(lint, field, at.clone()),
                 None => return escapes(lint, "names a root in its middle"),
             },
         }
@@ -115,7 +117,13 @@ fn follows(
     lint.known_field(column, at, &known);
 }
 
-fn known_root(lint: &mut Lint, name: &str, at: Place) {
+/// A root that `home` names.
+pub(super) fn known_root(lint: &mut Lint, name: &At<String>) {
+    let at = lint.place(name.span);
+    unknown_root(lint, name, at);
+}
+
+fn unknown_root(lint: &mut Lint, name: &str, at: Place) {
     if !lint.rule.roots.contains_key(name) {
         let known = lint.rule.roots.keys().map(String::as_str);
         let help = correct(name, known, "the roots of this rule");
@@ -124,7 +132,24 @@ fn known_root(lint: &mut Lint, name: &str, at: Place) {
     }
 }
 
+/// Whether a path without a source starts with a declared root and goes on below it. A root
+/// that is not declared is reported here.
+pub(super) fn below_root(lint: &mut Lint, path: &At<Template>) -> bool {
+    let [Piece::Field(root), Piece::Text(rest)] = path.pieces() else {
+        return false;
+    };
+    if root != STATE_ROOT {
+        let at = lint.place(path.span);
+        unknown_root(lint, root, at);
+    }
+    rest.starts_with(['/', '\\'])
+}
+
 /// Whether a path has a `..` part.
+pub(super) fn is_climbing(path: &str) -> bool {
+    climbs(path)
+}
+
 fn climbs(path: &str) -> bool {
     path.split(['/', '\\']).any(|part| part.trim() == "..")
 }

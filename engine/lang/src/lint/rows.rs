@@ -1,13 +1,13 @@
 //! How rows are put together: sources, joins, made fields.
 
-use super::{Known, Lint, is_plain_name};
+use super::{Known, Lint, Place, is_plain_name};
 use crate::at::At;
 use crate::codes;
 use crate::cond::RESERVED;
 use crate::diag::Diagnostic;
 use crate::fields::{self, ENGINE_FIELDS};
 use crate::rule::Join;
-use crate::source::{Jsonl, Per, Source};
+use crate::source::Source;
 use std::collections::BTreeMap;
 
 pub(super) fn check(lint: &mut Lint) {
@@ -24,9 +24,10 @@ pub(super) fn check(lint: &mut Lint) {
         }
     }
     // Without its sources a rule has no fields, and every name would be wrong.
-    let sure = |source: &Source| !matches!(source, Source::Sqlite(s) if s.columns.is_empty());
+    let sure = |source: &Source| !matches!(source, Source::Sqlite(s) if s.columns.is_empty() && s.key_value.is_none());
     let known = |name: &At<String>| rule.sources.get(name.as_str()).is_some_and(sure);
     lint.unsure |= from.is_empty() || !from.iter().all(known);
+    cuts(lint);
     joins(lint);
     made(lint);
     if let Some(session) = &rows.session {
@@ -41,6 +42,31 @@ pub(super) fn check(lint: &mut Lint) {
     let times = rows.seen_at.as_deref().unwrap_or_default();
     for field in times.iter().chain(&rows.cwd) {
         lint.row_field(field);
+    }
+}
+
+fn cuts(lint: &mut Lint) {
+    let rule = lint.rule;
+    let cuts = || rule.rows.cut.iter().flatten();
+    let from = rule.rows.from.iter().flat_map(|from| from.iter());
+    let given = from.flat_map(|source| fields::source_fields(rule, source));
+    let known = Known {
+        unsure: lint.unsure,
+        ..Known::of("a row, before its joins,", given.collect())
+    };
+    for (name, cut) in cuts() {
+        let path = ["rows", "cut", name];
+        lint.own_name(name, &path);
+        if known.fields.contains(name) {
+            let (file, at) = lint.key(&path);
+            let message = format!("a source gives a field `{name}` already");
+            let diagnostic = Diagnostic::error(codes::NAME_TAKEN, message)
+                .at(file, at, "hides the other one")
+                .help("give the cut another name");
+            lint.push(diagnostic);
+        }
+        let at = lint.place(cut.from.span);
+        lint.known_field(&cut.from, at, &known);
     }
 }
 
@@ -96,18 +122,18 @@ fn joined(lint: &mut Lint, join: &At<Join>, source: &Source, sound: bool) {
         let at = lint.place(join.on.span);
         lint.known_field(&join.on, at, &known);
     }
-    let many = matches!(
-        source,
-        Source::Sqlite(_) | Source::Jsonl(Jsonl { per: Per::Line, .. })
-    ) || source.each().is_some();
+    let many = source.many_rows();
     let ways = [
         join.member_of.is_some(),
         join.value_of.is_some(),
         join.exists,
     ];
+    let any_row = whole && join.exists && !single && join.to.is_none();
     let wrong = if ways.iter().filter(|w| **w).count() > 1 {
         "`member_of`, `value_of` and `exists` exclude each other"
-    } else if whole && (single || join.exists || join.to.is_some()) {
+    } else if any_row {
+        return;
+    } else if whole && (single || join.to.is_some()) {
         "`on: \"*\"` joins the whole document and compares nothing"
     } else if whole && many {
         "`on: \"*\"` joins one document, and this source has many rows"
@@ -149,6 +175,11 @@ impl Lint<'_> {
     /// A name the rule gives to a field, by its path in the text.
     pub(super) fn own_name(&mut self, name: &str, path: &[&str]) {
         let at = self.key(path);
+        self.own_name_at(name, at);
+    }
+
+    /// The same, by its place.
+    pub(super) fn own_name_at(&mut self, name: &str, at: Place) {
         if let Some(why) = not_free(name) {
             let help = "take another name".into();
             let message = format!("a field cannot be called `{name}`: {why}");

@@ -1,5 +1,6 @@
 //! The rule as a whole: its key, its scope, what every rule needs, who is calling.
 
+use super::paths::known_root;
 use super::{Lint, Place};
 use crate::at::At;
 use crate::codes;
@@ -17,6 +18,9 @@ pub(super) fn check(lint: &mut Lint) {
     let rule = lint.rule;
     if let Some(tested) = &rule.tested {
         versions(lint, tested);
+    }
+    for root in rule.home.iter().flat_map(|home| home.iter()) {
+        known_root(lint, root);
     }
     for identity in &rule.identity {
         identity_source(lint, identity);
@@ -90,38 +94,45 @@ fn needs(lint: &mut Lint) {
 }
 
 fn versions(lint: &mut Lint, tested: &At<Tested>) {
-    let (file, tree) = (&lint.files[0], &lint.trees[0]);
-    let at = |key: &str| {
-        let place = tree.value(&["tested", key]);
-        (file, place.unwrap_or(tested.span.range()))
-    };
+    let mut ranges: Vec<(&At<String>, &At<String>)> = Vec::new();
+    match (&tested.from, &tested.to) {
+        (Some(from), Some(to)) => ranges.push((from, to)),
+        (None, None) if !tested.ranges.is_empty() => {}
+        _ => {
+            let at = lint.key(&["tested"]);
+            let message = "`tested` names no range of versions".into();
+            let help = "give `from` and `to`, or `ranges: [{ from: …, to: … }]`".into();
+            lint.error(codes::BAD_VERSION_RANGE, at, "no range", message, help);
+        }
+    }
+    ranges.extend(tested.ranges.iter().map(|range| (&range.from, &range.to)));
+    for (from, to) in ranges {
+        range(lint, from, to);
+    }
+}
+
+fn range(lint: &mut Lint, from: &At<String>, to: &At<String>) {
     let mut numbers = Vec::new();
-    for (key, version) in [("from", &tested.from), ("to", &tested.to)] {
+    for version in [from, to] {
         match version_numbers(version) {
             Some(parts) => numbers.push(parts),
             None => {
-                let message = format!("`{version}` is no version");
-                let place = at(key);
+                let message = format!("`{}` is no version", version.value);
+                let at = lint.place(version.span);
                 let help = "write numbers and dots, such as `1.2.3`".into();
-                lint.error(
-                    codes::BAD_VERSION_RANGE,
-                    place,
-                    "not a version",
-                    message,
-                    help,
-                );
+                lint.error(codes::BAD_VERSION_RANGE, at, "not a version", message, help);
             }
         }
     }
-    if let [from, to] = numbers.as_slice()
-        && from > to
+    if let [oldest, newest] = numbers.as_slice()
+        && oldest > newest
     {
-        let message = format!("no version lies between {} and {}", tested.from, tested.to);
-        let place = at("from");
+        let message = format!("no version lies between {} and {}", from.value, to.value);
+        let at = lint.place(from.span);
         let help = "`from` is the oldest tested version, `to` the newest".into();
         lint.error(
             codes::BAD_VERSION_RANGE,
-            place,
+            at,
             "later than `to`",
             message,
             help,

@@ -1,21 +1,19 @@
 //! Sources: settings that fit together, fields that exist where they are used.
 
-use super::paths::{inside, root, source_path};
-use super::sql::not_one_select;
+use super::paths::{root, source_path};
 use super::{Known, Lint, Place, is_plain_name};
+use super::{databases, documents};
 use crate::at::At;
 use crate::codes;
 use crate::fields;
 use crate::scalar::ByteSize;
-use crate::source::{
-    Document, FILE_FIELDS, FileFact, Folder, Jsonl, Per, Pick, Source, Sqlite, Take,
-};
+use crate::source::{FILE_FIELDS, Jsonl, KEY_FIELD, Per, STATE_ROOT, Source, TORN_FIELD, Take};
 use std::collections::BTreeSet;
 
 pub(super) fn check(lint: &mut Lint) {
     let rule = lint.rule;
     for (name, candidates) in &rule.roots {
-        if !is_plain_name(name) {
+        if !is_plain_name(name) || name == STATE_ROOT {
             lint.bad_name("root", name, &["roots", name]);
         }
         for candidate in candidates.iter() {
@@ -26,7 +24,8 @@ pub(super) fn check(lint: &mut Lint) {
         if !is_plain_name(name) {
             lint.bad_name("source", name, &["sources", name]);
         }
-        if source.paths().is_empty() {
+        let reads_files = !matches!(source, Source::Command(_));
+        if reads_files && source.paths().is_empty() {
             let at = lint.key(&["sources", name, source.reader(), "path"]);
             let message = format!("the source `{name}` has no path");
             let help = "name a file below a root: `{root}/…`".into();
@@ -36,107 +35,73 @@ pub(super) fn check(lint: &mut Lint) {
             source_path(lint, name, source, path);
         }
         own_fields(lint, name, source);
+        converts(lint, name, source);
         match source {
-            Source::Sqlite(sqlite) => database(lint, name, sqlite),
+            Source::Sqlite(sqlite) => databases::check(lint, name, sqlite),
             Source::Jsonl(jsonl) => lines(lint, name, jsonl),
-            Source::Json(doc) | Source::Yaml(doc) => document(lint, name, source.reader(), doc),
-            Source::Folder(folder) => folder_files(lint, name, folder),
+            other => documents::check(lint, name, other),
         }
     }
 }
 
 /// Names that the rule gives to the fields of a source.
 fn own_fields(lint: &mut Lint, name: &str, source: &Source) {
-    let reader = source.reader();
-    let from_file = !matches!(source, Source::Sqlite(_));
-    let mut given: Vec<(&str, Vec<&str>)> = Vec::new();
-    match source {
-        Source::Sqlite(s) => {
-            let path = vec!["sources", name, reader, "columns"];
-            given.extend(s.columns.keys().map(|k| (k.as_str(), path.clone())));
-        }
-        Source::Json(s) | Source::Yaml(s) => {
-            let path = vec!["sources", name, reader, "fields"];
-            given.extend(s.fields.keys().map(|k| (k.as_str(), path.clone())));
-        }
-        Source::Folder(s) => {
-            let path = vec!["sources", name, reader, "fields"];
-            given.extend(s.fields.keys().map(|k| (k.as_str(), path.clone())));
-        }
-        Source::Jsonl(s) => {
-            for (i, take) in s.take.iter().enumerate() {
-                let path = vec![
-                    "sources",
-                    name,
-                    reader,
-                    "take",
-                    INDEX[i.min(INDEX.len() - 1)],
-                ];
-                let path = [path.as_slice(), &["fields"]].concat();
-                given.extend(take.fields.keys().map(|k| (k.as_str(), path.clone())));
-            }
-        }
-    }
-    if let Some(each) = source.each() {
-        let path = vec!["sources", name, reader, "each", "fields"];
-        given.extend(each.fields.keys().map(|k| (k.as_str(), path.clone())));
-    }
-    for (field, mut path) in given {
-        path.push(field);
-        lint.own_name(field, &path);
-        if from_file && FILE_FIELDS.contains(&field) {
-            let at = lint.key(&path);
-            let message = format!("a field cannot be called `{field}`: every file has one");
-            let help = "take another name".into();
-            lint.error(codes::RESERVED_NAME, at, "reserved", message, help);
-        }
+    let from_file = source.has_file_fields();
+    let log = matches!(source, Source::MutationLog(_));
+    for (field, path) in source.own_fields() {
+        let place = field_place(lint, name, source, &path, field);
+        lint.own_name_at(field, place.clone());
+        let given = if from_file && FILE_FIELDS.contains(&field) {
+            "every file has one"
+        } else if log && field == TORN_FIELD {
+            "every row of a mutation log has one"
+        } else {
+            continue;
+        };
+        let message = format!("a field cannot be called `{field}`: {given}");
+        let help = "take another name".into();
+        lint.error(codes::RESERVED_NAME, place, "reserved", message, help);
     }
 }
 
-/// List positions as steps of a path; the rest share the last one's place.
+/// Where a field of a source gets its name.
+fn field_place<'a>(
+    lint: &Lint<'a>,
+    name: &str,
+    source: &Source,
+    path: &[&str],
+    field: &str,
+) -> Place<'a> {
+    let start = ["sources", name, source.reader()];
+    let found = |middle: &[&str]| lint.find_key(&[&start, middle, &[field]].concat());
+    let in_list = || (0..INDEX.len()).find_map(|i| found(&[path[0], INDEX[i], "fields"]));
+    let in_columns = || {
+        let Source::Sqlite(sqlite) = source else {
+            return None;
+        };
+        let mut columns = sqlite.protobuf.keys();
+        columns.find_map(|column| found(&["protobuf", column, "fields"]))
+    };
+    found(path)
+        .or_else(in_list)
+        .or_else(in_columns)
+        .unwrap_or_else(|| lint.key(&[&start, path].concat()))
+}
+
+/// Conversions name fields that the source has.
+fn converts(lint: &mut Lint, name: &str, source: &Source) {
+    let own: BTreeSet<String> = source.fields().into_iter().map(str::to_owned).collect();
+    let known = Known::of(format!("the source `{name}`"), own).and([KEY_FIELD]);
+    for field in source.converts().keys() {
+        let at = lint.key(&["sources", name, source.reader(), "convert", field]);
+        lint.known_field(field, at, &known);
+    }
+}
+
+/// List positions as steps of a path.
 const INDEX: [&str; 16] = [
     "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15",
 ];
-
-fn database(lint: &mut Lint, name: &str, sqlite: &Sqlite) {
-    if let Some(why) = not_one_select(&sqlite.sql) {
-        let at = lint.place(sqlite.sql.span);
-        let message = format!("the SQL of `{name}` is not one SELECT: {why}");
-        let help = "write one `SELECT …`; the engine never changes a store".into();
-        lint.error(codes::BAD_SQL, at, "not one SELECT", message, help);
-    }
-    let columns: BTreeSet<String> = sqlite.columns.keys().cloned().collect();
-    if columns.is_empty() {
-        let at = lint.key(&["sources", name, "sqlite", "columns"]);
-        let message = format!("the source `{name}` has no columns");
-        let help = "name the columns that are read, with their types".into();
-        lint.error(codes::INCOMPLETE, at, "empty", message, help);
-    }
-    let known = Known::of(format!("the source `{name}`"), columns);
-    if let Some(tie) = &sqlite.tie {
-        let at = lint.key(&["sources", name, "sqlite", "tie"]);
-        if sqlite.pick == Pick::All {
-            let message = "`tie` decides between files, and `pick: all` reads every one";
-            lint.no_effect(at, message, "set `pick`, or leave `tie` out");
-        } else {
-            lint.known_field(tie, at, &known);
-        }
-    }
-    if let Some(each) = &sqlite.each {
-        match &each.column {
-            Some(column) => {
-                let at = lint.key(&["sources", name, "sqlite", "each", "column"]);
-                lint.known_field(column, at, &known);
-            }
-            None => {
-                let at = lint.key(&["sources", name, "sqlite", "each"]);
-                let message = format!("`each` of `{name}` names no column");
-                let help = "add `column:`, the JSON column whose elements become rows".into();
-                lint.error(codes::INCOMPLETE, at, "which column?", message, help);
-            }
-        }
-    }
-}
 
 fn lines(lint: &mut Lint, name: &str, jsonl: &Jsonl) {
     let key = |lint: &Lint, word: &str| {
@@ -220,51 +185,9 @@ fn one_take(lint: &mut Lint, jsonl: &Jsonl, take: &At<Take>) {
     }
 }
 
-fn document(lint: &mut Lint, name: &str, reader: &str, document: &Document) {
-    if document
-        .each
-        .as_ref()
-        .is_some_and(|each| each.column.is_some())
-    {
-        let at = lint.key(&["sources", name, reader, "each", "column"]);
-        let message = "`each.column` names a database column, and this source has none";
-        lint.no_effect(
-            at,
-            message,
-            "leave `column` out; `at` says where the list stands",
-        );
-    }
-}
-
-fn folder_files(lint: &mut Lint, name: &str, folder: &Folder) {
-    if let Some(needs) = &folder.needs {
-        let at = lint.key(&["sources", name, "folder", "needs"]);
-        inside(lint, needs, at);
-    }
-    for field in folder.fields.values() {
-        let at = lint.place(field.span);
-        inside(lint, &field.file, at.clone());
-        let ways = [
-            field.json.is_some(),
-            field.yaml.is_some(),
-            field.matches.is_some(),
-            field.what.is_some(),
-        ];
-        if ways.iter().filter(|w| **w).count() > 1 {
-            let message = "`json`, `yaml`, `matches` and `what` exclude each other";
-            lint.no_effect(at, message, "keep the one that is meant");
-        } else if field.file.contains('*')
-            && !matches!(field.what, Some(FileFact::Count | FileFact::Newest))
-        {
-            let message = "a name with `*` fits several files";
-            lint.no_effect(at, message, "use `what: count` or `what: newest`");
-        }
-    }
-}
-
 impl Lint<'_> {
     /// `source.field` of another source.
-    fn foreign_field(&mut self, name: &At<String>) {
+    pub(super) fn foreign_field(&mut self, name: &At<String>) {
         let at = self.place(name.span);
         let Some((source, field)) = name.split_once('.') else {
             let message = format!("`{}` names no field of a source", name.value);
@@ -280,7 +203,7 @@ impl Lint<'_> {
         }
     }
 
-    fn no_effect(&mut self, at: Place, message: &str, help: &str) {
+    pub(super) fn no_effect(&mut self, at: Place, message: &str, help: &str) {
         self.error(
             codes::NO_EFFECT,
             at,
@@ -293,7 +216,10 @@ impl Lint<'_> {
     fn bad_name(&mut self, what: &str, name: &str, path: &[&str]) {
         let at = self.key(path);
         let message = format!("a {what} cannot be called `{name}`");
-        let help = "names are made of letters, digits, `_` and `-`".into();
+        let help = match name == STATE_ROOT {
+            true => "`{state}` is the folder of AxiOwl's own files".into(),
+            false => "names are made of letters, digits, `_` and `-`".into(),
+        };
         self.error(codes::RESERVED_NAME, at, "not a name", message, help);
     }
 }

@@ -14,6 +14,9 @@ pub(super) fn implies(a: &Cond, b: &Cond) -> bool {
         (Cond::All(parts), _) if parts.iter().any(|part| implies(part, b)) => true,
         (_, Cond::Any(parts)) => parts.iter().any(|part| implies(a, part)),
         (Cond::Not(a), Cond::Not(b)) => implies(b, a),
+        (Cond::Env(a), Cond::Env(b)) | (Cond::Executable(a), Cond::Executable(b)) => {
+            a.iter().all(|name| b.contains(name))
+        }
         (Cond::Field { name: x, test: p }, Cond::Field { name: y, test: q }) => {
             x == y && narrower(&p.value, &q.value)
         }

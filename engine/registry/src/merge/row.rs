@@ -123,7 +123,9 @@ fn rename(row: &mut AgentRecord, found: &DiscoveredAgent) -> Option<String> {
         return None;
     }
     let before = std::mem::replace(&mut row.display_name, name.to_owned());
-    alias::add(row, &before);
+    if is_clean_name(&before, &row.key) {
+        alias::add(row, &before);
+    }
     Mark::WeakName.set(row, found.weak_name);
     Some(before)
 }

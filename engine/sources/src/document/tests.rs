@@ -120,6 +120,7 @@ fn yaml_documents() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn no_bytes_are_fatal(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let home = Home::new();
@@ -128,4 +129,34 @@ proptest! {
         home.read(STATE);
         home.read("  s: { yaml: { path: \"{r}/a.yaml\", fields: { id: /id } } }\n");
     }
+}
+
+#[test]
+fn toml_and_json_with_comments_are_documents_too() {
+    let home = Home::new();
+    home.write(
+        "a.toml",
+        "[projects.\"/w\"]\ntrust = \"yes\"\n[projects.\"/v\"]\ntrust = \"no\"\n",
+    );
+    home.write("b.json", "// managed\n{ \"folders\": [\"/w\",], }\n");
+    home.write("c.toml", "x = 1\ny = \n");
+    let rule = "  s:\n    toml: { path: \"{r}/*.toml\", each: { at: /projects, fields: { trust: /trust } } }\n";
+    let tables = home.read(rule);
+    assert_eq!(
+        columns(&tables, &["key", "trust"]),
+        [[json!("/w"), json!("yes")], [json!("/v"), json!("no")]]
+    );
+    assert_eq!(issues(&tables), [(codes::DAMAGED, Some(2))]);
+    let commented = |flag: bool| {
+        format!(
+            "  s:\n    json: {{ path: \"{{r}}/b.json\", comments: {flag}, fields: {{ f: /folders }} }}\n"
+        )
+    };
+    let tables = home.read(&commented(true));
+    assert_eq!(columns(&tables, &["f"]), [[json!(["/w"])]]);
+    assert!(tables.issues.is_empty());
+    assert_eq!(
+        issues(&home.read(&commented(false))),
+        [(codes::DAMAGED, Some(1))]
+    );
 }

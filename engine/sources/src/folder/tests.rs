@@ -93,3 +93,47 @@ fn damage_links_and_secrets_cost_their_own_field() {
     );
     assert_eq!(issues(&tables)[0].0, codes::OUTSIDE_ROOTS);
 }
+
+#[test]
+fn lines_at_the_ends_of_a_file_and_other_documents_are_fields() {
+    let rule = "  s:
+    folder:
+      path: \"{r}/s/*\"
+      needs: [events.jsonl, sub/config.toml]
+      fields:
+        made: { file: events.jsonl, first_line: [/none, /data/id] }
+        seen: { file: events.jsonl, last_line: /time }
+        trust: { file: sub/config.toml, toml: /trust }
+        host: { file: config.json, json: /host, comments: true }
+";
+    let home = Home::new();
+    for name in ["a", "b", "c"] {
+        home.write(&format!("s/{name}/sub/config.toml"), "trust = true\n");
+    }
+    home.write(
+        "s/a/events.jsonl",
+        "{\"data\":{\"id\":1}}\n{\"time\":2}\n{\"time\":3}\n{\"ti",
+    );
+    home.write("s/a/config.json", "// managed\n{\"host\": \"x\",}");
+    home.write("s/b/events.jsonl", "no record\n");
+    home.write("s/d/events.jsonl", "{}");
+    let big = format!(
+        "{{\"data\":{{\"id\":7}}}}\n{}{{\"time\":8}}\n",
+        "{\"x\":\"y\"}\n".repeat(200_000)
+    );
+    home.write("s/c/events.jsonl", big);
+    let tables = home.read(rule);
+    assert_eq!(
+        columns(&tables, &["stem", "made", "seen", "trust", "host"]),
+        [
+            json!(["a", 1, 3, true, "x"]),
+            json!(["b", null, null, true, null]),
+            json!(["c", 7, 8, true, null]),
+        ]
+        .map(|row| row.as_array().unwrap().clone())
+    );
+    assert_eq!(
+        issues(&tables),
+        [(codes::DAMAGED, None), (codes::DAMAGED, None)]
+    );
+}

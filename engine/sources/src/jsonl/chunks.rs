@@ -9,7 +9,7 @@ use std::io::{self, Read};
 /// Bytes of a line that is still read.
 pub(super) const MAX_LINE: usize = 16 << 20;
 /// Bytes read at once.
-const CHUNK: usize = 1 << 20;
+const CHUNK: usize = 256 << 10;
 
 /// Whole lines of a stream.
 pub(super) struct Chunks<'b, R> {

@@ -4,7 +4,7 @@
 //! asked for. It must not know how the file was found.
 
 use super::chunks::Chunks;
-use super::input::{inflated, is_compressed};
+use super::input::inflated;
 use super::plan::{Fit, Plan, Planned, Taken};
 use super::probes::Set;
 use super::search::{Damage, Search, without_mark};
@@ -58,7 +58,7 @@ pub(super) fn read_row(
         deep,
     } = job;
     let Scratch { head, tail, chunk } = scratch;
-    let window = load(hit, rule.head.0, rule.tail.0, head, tail)?;
+    let mut window = load(hit, rule.head.0, rule.tail.0, head, tail)?;
     let mut damage = Damage::default();
     let mut found = in_window(plan, row, &window, &mut damage);
     let strong = |(take, found): (&Planned<'_>, &Found)| {
@@ -68,9 +68,11 @@ pub(super) fn read_row(
             .is_some_and(|taken| take.is_strong(taken))
     };
     let named = plan.takes.iter().zip(&found).any(strong);
+    let file = window.file.take();
     if let Some(middle) = window.middle.clone().filter(|_| rule.then == Then::Whole) {
         if deep || (plan.any_strong && !named && hit.size <= MIDDLE) {
-            in_middle(job, row, middle, &mut found, chunk, &mut damage)?;
+            let input = middle_input(job, file, middle.start)?;
+            in_middle(job, row, input, middle, &mut found, chunk, &mut damage)?;
         } else if plan.any_strong && !named {
             let message = "head and tail hold no name, and discovery does not read the middle of so \
                 big a file; `explain` and `discover --deep` do";
@@ -82,7 +84,10 @@ pub(super) fn read_row(
         report.issue(Issue::new(codes::CAP, message).at(&hit.recorded));
     }
     damage.report(&hit.recorded, report);
-    if hit.size > 0 && found.iter().all(|found| found.taken.is_none()) {
+    if hit.size == 0 {
+        let message = "it is empty: nothing was written to it yet";
+        report.issue(Issue::new(codes::EMPTY_FILE, message).at(&hit.recorded));
+    } else if found.iter().all(|found| found.taken.is_none()) {
         report.strange(&hit.recorded, 0, "no record in it fits");
     }
     plan.fill(row, found.iter().filter_map(|found| found.taken.as_ref()));
@@ -206,26 +211,32 @@ fn in_first_line(
     }
 }
 
+/// The file from an offset on.
+fn middle_input(job: Job<'_>, file: Option<File>, start: u64) -> io::Result<Box<dyn Read>> {
+    if let Some(mut file) = file {
+        file.seek(SeekFrom::Start(start))?;
+        return Ok(Box::new(file));
+    }
+    let mut input = inflated(&job.hit.real)?;
+    io::copy(&mut (&mut input).take(start), &mut io::sink())?;
+    Ok(Box::new(input.take(if job.deep {
+        DEEP_INFLATED
+    } else {
+        MIDDLE
+    })))
+}
+
 /// Looks for what head and tail did not settle.
 fn in_middle(
     job: Job<'_>,
     row: &Row,
+    input: Box<dyn Read>,
     middle: Range<u64>,
     found: &mut [Found],
     buffer: &mut Vec<u8>,
     damage: &mut Damage,
 ) -> io::Result<()> {
-    let Job { plan, hit, .. } = job;
-    let most_inflated = if job.deep { DEEP_INFLATED } else { MIDDLE };
-    let mut input: Box<dyn Read> = if is_compressed(&hit.real) {
-        let mut input = inflated(&hit.real)?;
-        io::copy(&mut (&mut input).take(middle.start), &mut io::sink())?;
-        Box::new(input.take(most_inflated))
-    } else {
-        let mut file = File::open(&hit.real)?;
-        file.seek(SeekFrom::Start(middle.start))?;
-        Box::new(file)
-    };
+    let plan = job.plan;
     let mut open: Vec<(&Planned<'_>, &mut Found)> = plan
         .takes
         .iter()
@@ -233,7 +244,7 @@ fn in_middle(
         .filter(|(take, found)| !take.prefix && !found.settled)
         .collect();
     let end = middle.end;
-    let mut chunks = Chunks::new(&mut input, middle.start, end - middle.start, buffer);
+    let mut chunks = Chunks::new(input, middle.start, end - middle.start, buffer);
     while let Some(chunk) = chunks.next()? {
         let last = chunk.offset + chunk.lines.len() as u64 == end;
         let segment = Segment {

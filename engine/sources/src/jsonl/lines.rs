@@ -13,7 +13,6 @@ use crate::report::Report;
 use axiowl_lang::source::Then;
 use axiowl_model::{Issue, codes};
 use memchr::memchr_iter;
-use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 
 /// Rows that one file gives at most.
@@ -33,7 +32,7 @@ pub(super) fn read_rows(
         deep,
     } = job;
     let Scratch { head, tail, chunk } = scratch;
-    let window = load(hit, rule.head.0, rule.tail.0, head, tail)?;
+    let mut window = load(hit, rule.head.0, rule.tail.0, head, tail)?;
     let mut rows = Rows {
         plan,
         hit,
@@ -50,8 +49,10 @@ pub(super) fn read_rows(
     {
         rows.segment(*first);
     }
-    if let Some(range) = middle.clone().filter(|_| whole && !window.end_unread) {
-        let mut file = File::open(&hit.real)?;
+    if whole
+        && let Some(range) = middle.clone()
+        && let Some(mut file) = window.file.take()
+    {
         file.seek(SeekFrom::Start(range.start))?;
         let mut chunks = Chunks::new(file, range.start, range.end - range.start, chunk);
         while let Some(chunk) = chunks.next()? {

@@ -14,7 +14,7 @@ mod targets;
 mod transcript;
 mod window;
 
-pub use transcript::{Scanned, locate, scan_back, scan_lines};
+pub use transcript::{Scanned, locate, locate_below, scan_back, scan_lines};
 
 use crate::read::{Context, Outcome, Table};
 use crate::report::Report;

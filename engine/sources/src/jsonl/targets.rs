@@ -8,6 +8,7 @@ use crate::file::Hit;
 use crate::find::{Finder, Kind};
 use crate::read::Context;
 use crate::report::Report;
+use crate::roots::Root;
 use crate::{Row, record};
 use axiowl_lang::at::At;
 use axiowl_lang::source::Jsonl;
@@ -57,7 +58,7 @@ pub(super) fn find(rule: &Jsonl, context: &Context<'_>, report: &mut Report) -> 
             .extend(target.filter(|target| !known.holds(&target.fields)));
     }
     for template in &named {
-        found.root_exists |= context.roots.values().any(|root| root.place.is_some());
+        found.root_exists |= context.roots.values().any(Root::exists);
         let of_rows = named_by_rows(rule, template, context, &mut finder, report);
         found.matched += of_rows.len();
         for (number, hit, suffix) in of_rows {
@@ -128,7 +129,7 @@ fn named_by_rows<'r>(
             context
                 .roots
                 .get(name)
-                .map(|root| Cow::Borrowed(&*root.recorded))
+                .map(|root| Cow::Borrowed(root.recorded()))
         };
         let field = |name: &str| match name.split_once('.') {
             Some((source, field)) if source == owner => text(row.get(field)?),
@@ -259,3 +260,6 @@ fn text(value: &Value) -> Option<Cow<'_, str>> {
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,10 +6,11 @@
 
 use super::chunks::{Chunks, MAX_LINE, line_around};
 use super::input::{inflated, is_compressed};
+use crate::World;
 use axiowl_lang::secrets::is_secret_path;
 use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
@@ -45,6 +46,25 @@ pub fn locate(path: &Path, also: &[String]) -> Option<PathBuf> {
     });
     let mut all = std::iter::once(path.to_path_buf()).chain(with);
     all.find(|file| !secret(file) && file.is_file())
+}
+
+/// The same for a recorded path, and only when the file lies below one of the roots (as in
+/// [`crate::Tables::roots`]), symlinks resolved.
+pub fn locate_below(
+    world: &World,
+    roots: &BTreeMap<String, String>,
+    recorded: &str,
+    also: &[String],
+) -> Option<PathBuf> {
+    let file = locate(&world.real_path(recorded)?, also)?;
+    let canonical = file.canonicalize().ok()?;
+    let inside = |root: &String| {
+        let root = world
+            .real_path(root)
+            .and_then(|root| root.canonicalize().ok());
+        root.is_some_and(|root| canonical.starts_with(root))
+    };
+    roots.values().any(inside).then_some(file)
 }
 
 /// Walks lines forwards from `from`, which must be 0 or an offset that an earlier walk gave.

@@ -33,6 +33,8 @@ pub(super) struct Window<'s> {
     pub middle: Option<Range<u64>>,
     /// The end of a compressed file lies beyond what is inflated.
     pub end_unread: bool,
+    /// The open file, unless it is compressed.
+    pub file: Option<File>,
 }
 
 /// Lines that stand together.
@@ -72,7 +74,11 @@ pub(super) fn load<'s>(
         file.seek(SeekFrom::Start(tail_start))?;
         read(&mut file, tail + 1, tail_buffer)?;
     }
-    Ok(parts(head_buffer, tail_buffer, tail_start, hit.size))
+    let parts = parts(head_buffer, tail_buffer, tail_start, hit.size);
+    Ok(Window {
+        file: Some(file),
+        ..parts
+    })
 }
 
 /// The same for a compressed file: its end is only known once all before it is inflated.
@@ -143,6 +149,7 @@ fn whole(data: &[u8]) -> Window<'_> {
         }],
         middle: None,
         end_unread: false,
+        file: None,
     }
 }
 
@@ -173,6 +180,7 @@ fn parts<'s>(head: &'s [u8], tail: &'s [u8], tail_start: u64, size: u64) -> Wind
         segments,
         middle: (!middle.is_empty()).then_some(middle),
         end_unread: false,
+        file: None,
     }
 }
 
@@ -206,7 +214,14 @@ mod tests {
             },
         )
         .unwrap();
-        let hit = Hit::new(path.clone(), String::new(), &path.metadata().unwrap(), 0);
+        let world = crate::harness::Home::new().world();
+        let hit = Hit::new(
+            &world,
+            path.clone(),
+            String::new(),
+            &path.metadata().unwrap(),
+            0,
+        );
         let (mut a, mut b) = (Vec::new(), Vec::new());
         let window = load(&hit, head, tail, &mut a, &mut b).unwrap();
         for segment in &window.segments {

@@ -7,38 +7,77 @@
 //! the provider's own file in a way that could lock it or create a file next to it. It
 //! must not know what is in the tables.
 
-use super::guard;
+use super::{MIRROR_TOO_LARGE, guard};
 use crate::file::Hit;
 use crate::report::Report;
 use axiowl_lang::source::Mirror;
 use axiowl_model::{Issue, codes};
 use rusqlite::{Connection, OpenFlags};
+use std::collections::HashMap;
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Bytes of database and log that are copied at most.
-pub(super) const COPY: u64 = 256 << 20;
-/// The issue for a store that may only be read from a copy and is too large for one.
-pub(super) const MIRROR_TOO_LARGE: &str = "mirror_too_large";
 /// How long another program's transaction is waited for.
 const PATIENCE: Duration = Duration::from_millis(250);
 /// How often it is looked whether it is over.
 const PAUSE: Duration = Duration::from_millis(10);
 /// How often a store that changes while it is read is read anew.
 const ATTEMPTS: usize = 5;
-/// Bytes of a log's header, which changes whenever the log starts over.
-const LOG_HEADER: usize = 32;
+/// Bytes at the start of a database, with its change counter, and of a log's header, which
+/// changes whenever the log starts over.
+const HEADER: usize = 32;
+/// Bytes of copies that are kept for the other sources of a rule.
+const KEPT: u64 = 512 << 20;
+
+/// Private copies made for the sources of one rule, so that several sources of one store
+/// copy it once, and see it in one state.
+#[derive(Default)]
+pub(crate) struct Copies(Mutex<HashMap<PathBuf, (State, Arc<Copy>)>>);
+
+impl Copies {
+    /// The copy of a store that is still in the state it was copied in.
+    fn get(&self, path: &Path, state: &State) -> Option<Arc<Copy>> {
+        let kept = self.0.lock().ok()?;
+        let (copied, copy) = kept.get(path)?;
+        (copied == state).then(|| Arc::clone(copy))
+    }
+
+    fn keep(&self, path: PathBuf, state: State, copy: &Arc<Copy>) {
+        let Ok(mut kept) = self.0.lock() else {
+            return;
+        };
+        let bytes: u64 = kept.values().map(|(state, _)| state.bytes()).sum();
+        if bytes.saturating_add(state.bytes()) <= KEPT {
+            kept.insert(path, (state, Arc::clone(copy)));
+        }
+    }
+}
+
+/// How a store may be opened.
+#[derive(Clone, Copy)]
+pub(super) struct Ways<'a> {
+    pub mirror: Mirror,
+    /// Bytes of database and log that are copied at most.
+    pub most: u64,
+    pub copies: &'a Copies,
+}
 
 /// Reads a database by `read`, which may be called several times; its last answer counts.
 pub(super) fn with_database<T>(
     hit: &Hit,
-    mirror: Mirror,
+    ways: Ways<'_>,
     report: &mut Report,
     read: &mut dyn FnMut(&mut Connection) -> rusqlite::Result<T>,
 ) -> Option<T> {
+    let Ways {
+        mirror,
+        most,
+        copies,
+    } = ways;
     let mut opened = || -> Result<T, Refusal> {
         // SQLite looks for the log beside the file a symlink leads to.
         let path = hit.real.canonicalize()?;
@@ -56,11 +95,19 @@ pub(super) fn with_database<T>(
                 sleep(PAUSE);
             };
             if mirror == Mirror::Only || before.log.is_some() {
-                if before.bytes() > COPY {
+                if before.bytes() > most {
                     return Err(Refusal::TooLarge(before.bytes()));
                 }
-                let Some(copy) = Copy::make(&path, &before)? else {
-                    continue;
+                let copy = match copies.get(&path, &before) {
+                    Some(copy) => copy,
+                    None => {
+                        let Some(copy) = Copy::make(&path, &before, most)? else {
+                            continue;
+                        };
+                        let copy = Arc::new(copy);
+                        copies.keep(path, before, &copy);
+                        copy
+                    }
                 };
                 return Ok(read(&mut copy.open()?)?);
             }
@@ -74,7 +121,7 @@ pub(super) fn with_database<T>(
     match opened() {
         Ok(answer) => Some(answer),
         Err(refusal) => {
-            refusal.report(hit, mirror, report);
+            refusal.report(hit, ways, report);
             None
         }
     }
@@ -110,18 +157,18 @@ impl From<rusqlite::Error> for Refusal {
 }
 
 impl Refusal {
-    fn report(self, hit: &Hit, mirror: Mirror, report: &mut Report) {
+    fn report(self, hit: &Hit, ways: Ways<'_>, report: &mut Report) {
         let issue = match self {
             Self::Io(error) => return report.unreadable(&hit.recorded, &error),
             Self::Busy(why) => Issue::new(codes::BUSY, format!("{why}; the last known rows stay")),
             Self::TooLarge(bytes) => {
-                let code = match mirror {
+                let code = match ways.mirror {
                     Mirror::Only => MIRROR_TOO_LARGE,
                     Mirror::Auto => codes::TOO_LARGE_LIVE,
                 };
-                let (bytes, most) = (bytes >> 20, COPY >> 20);
+                let (bytes, most) = (bytes.div_ceil(1 << 20), ways.most >> 20);
                 let message = format!(
-                    "database and log have {bytes} MiB, and at most {most} MiB are copied; the last known rows stay"
+                    "database and log have {bytes} MiB, and at most {most} MiB are copied (`limits.live_store` in config.yaml); the last known rows stay"
                 );
                 Issue::new(code, message)
             }
@@ -135,7 +182,7 @@ impl Refusal {
 
 /// Database and side files as they stand on the disk.
 #[derive(Debug, PartialEq)]
-struct State {
+pub(crate) struct State {
     database: Stamp,
     /// A log that holds something.
     log: Option<Stamp>,
@@ -144,18 +191,20 @@ struct State {
 
 /// What changes when a file is written.
 #[derive(Debug, PartialEq, Eq)]
-struct Stamp {
+pub(crate) struct Stamp {
     size: u64,
     modified: Option<std::time::SystemTime>,
     inode: u64,
     changed: (i64, i64),
+    /// Its first bytes: clocks of file systems are too coarse to tell two writes apart.
+    start: Vec<u8>,
 }
 
 impl State {
     fn of(path: &Path) -> io::Result<Self> {
-        let database = Stamp::new(&path.metadata()?);
-        let log = match beside(path, "-wal").metadata() {
-            Ok(metadata) => Some(Stamp::new(&metadata)).filter(|log| log.size > 0),
+        let database = Stamp::of(path)?;
+        let log = match Stamp::of(&beside(path, "-wal")) {
+            Ok(stamp) => Some(stamp).filter(|log| log.size > 0),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
@@ -172,7 +221,15 @@ impl State {
 }
 
 impl Stamp {
-    fn new(metadata: &Metadata) -> Self {
+    fn of(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        let mut start = Vec::with_capacity(HEADER);
+        file.take(HEADER as u64).read_to_end(&mut start)?;
+        Ok(Self::new(&metadata, start))
+    }
+
+    fn new(metadata: &Metadata, start: Vec<u8>) -> Self {
         #[cfg(unix)]
         let (inode, changed) = {
             use std::os::unix::fs::MetadataExt;
@@ -185,6 +242,7 @@ impl Stamp {
             modified: metadata.modified().ok(),
             inode,
             changed,
+            start,
         }
     }
 }
@@ -236,7 +294,7 @@ fn encoded(path: &Path) -> String {
 }
 
 /// A private copy, gone when dropped.
-struct Copy {
+pub(crate) struct Copy {
     folder: tempfile::TempDir,
 }
 
@@ -247,7 +305,7 @@ impl Copy {
     /// to its last whole transaction, and whatever a checkpoint wrote into the database
     /// meanwhile still stands in the log, which is copied after it. Only a log that
     /// started over, which shows in its header, loses that.
-    fn make(path: &Path, before: &State) -> io::Result<Option<Self>> {
+    fn make(path: &Path, before: &State, most: u64) -> io::Result<Option<Self>> {
         let mut builder = tempfile::Builder::new();
         builder.prefix("axiowl-copy-");
         #[cfg(unix)]
@@ -256,19 +314,21 @@ impl Copy {
             folder: builder.tempdir()?,
         };
         let log = beside(path, "-wal");
-        let header = header(&log)?;
-        copy_file(path, &copy.database(), before.database.size)?;
+        // To its end as it is now: a checkpoint may have made it longer since `before`, and a log
+        // that started over since then no longer holds what it wrote.
+        copy_file(path, &copy.database(), most)?;
         if before.log.is_some() {
-            copy_file(&log, &beside(&copy.database(), "-wal"), COPY)?;
+            copy_file(&log, &beside(&copy.database(), "-wal"), most)?;
         }
         let after = State::of(path)?;
         let only_grew = || {
-            let same = |(a, b): (&Stamp, &Stamp)| a.inode == b.inode && a.size <= b.size;
+            let grew = |(a, b): (&Stamp, &Stamp)| {
+                a.inode == b.inode && a.size <= b.size && a.start == b.start
+            };
             let logs = before.log.as_ref().zip(after.log.as_ref());
             before.database.inode == after.database.inode
-                && logs.is_some_and(same)
+                && logs.is_some_and(grew)
                 && !after.hot_journal
-                && self::header(&log).is_ok_and(|now| now == header)
         };
         Ok((after == *before || only_grew()).then_some(copy))
     }
@@ -282,19 +342,6 @@ impl Copy {
         let mut connection = Connection::open_with_flags(self.database(), flags)?;
         guard::restrict(&mut connection, guard::TIME)?;
         Ok(connection)
-    }
-}
-
-/// The start of a log; empty when there is none.
-fn header(log: &Path) -> io::Result<Vec<u8>> {
-    let mut out = Vec::with_capacity(LOG_HEADER);
-    match File::open(log) {
-        Ok(file) => file
-            .take(LOG_HEADER as u64)
-            .read_to_end(&mut out)
-            .map(|_| out),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(out),
-        Err(error) => Err(error),
     }
 }
 

@@ -6,23 +6,28 @@
 mod access;
 mod compile;
 mod guard;
+mod keys;
 mod rows;
 
+pub(crate) use access::Copies;
 pub use compile::{SqlProblem, check_sql};
 
-use crate::document::bytes;
-use crate::file::Hit;
+use crate::World;
+use crate::document::{bytes, newest as newest_files};
+use crate::file::{DATABASE_TEXT, Hit};
 use crate::find::{Finder, Kind};
 use crate::read::{Context, Outcome, Table};
 use crate::report::Report;
+use access::Ways;
 use axiowl_lang::source::{Pick, Sqlite};
 use axiowl_model::{Issue, codes};
 use rows::Found;
 use serde_json::Value;
 use std::path::Path;
 
-/// A fixture keeps a database as text under its name with this behind it.
-const TEXT: &str = ".sql";
+/// The issue code for a store that may only be read from a copy (`mirror: only`) and is too
+/// large for one.
+pub const MIRROR_TOO_LARGE: &str = "mirror_too_large";
 /// Bytes of such a text.
 const TEXT_BYTES: u64 = 64 << 20;
 /// Side files of a database, which a wide pattern finds too.
@@ -38,16 +43,22 @@ struct Store {
 pub(crate) fn read(rule: &Sqlite, context: &Context<'_>) -> Outcome {
     let mut report = Report::default();
     let mut finder = Finder::new(context.world, context.roots, Kind::File);
-    let stores = find(rule, &mut finder, context.world.is_fixture(), &mut report);
+    let fixture = context.world.is_fixture();
+    let stores = find(rule, &mut finder, context.world, &mut report);
     let mut table = Table {
         files_matched: stores.len(),
         root_exists: finder.root_exists(&rule.path),
         ..Table::default()
     };
-    let picked = pick(stores, rule.pick);
+    let picked = pick(stores, rule.pick, fixture);
+    let ways = Ways {
+        mirror: rule.mirror,
+        most: context.options.copy_bytes,
+        copies: context.copies,
+    };
     let mut all: Vec<(Store, Found)> = Vec::new();
     for store in picked {
-        if let Some(found) = read_store(&store, rule, &mut report) {
+        if let Some(found) = read_store(&store, rule, ways, &mut report) {
             all.push((store, found));
         }
     }
@@ -56,6 +67,9 @@ pub(crate) fn read(rule: &Sqlite, context: &Context<'_>) -> Outcome {
     }
     for (store, found) in all {
         table.note_read(&store.hit.recorded);
+        if table.doc.is_none() {
+            table.doc = found.doc;
+        }
         table.rows.extend(found.rows);
         table.missing_columns.extend(found.missing);
         report.add(found.report);
@@ -63,28 +77,32 @@ pub(crate) fn read(rule: &Sqlite, context: &Context<'_>) -> Outcome {
     Outcome { table, report }
 }
 
-fn find(rule: &Sqlite, finder: &mut Finder<'_>, fixture: bool, report: &mut Report) -> Vec<Store> {
+fn find(rule: &Sqlite, finder: &mut Finder<'_>, world: &World, report: &mut Report) -> Vec<Store> {
+    let fixture = world.is_fixture();
     let side = |hit: &Hit| {
         SIDE_FILES
             .iter()
             .any(|ending| hit.recorded.ends_with(ending))
     };
-    let hits = finder.find(&rule.path, "", report).into_iter();
-    let is_text = |hit: &Hit| fixture && hit.recorded.ends_with(TEXT);
+    let is_text = |hit: &Hit| fixture && hit.recorded.ends_with(DATABASE_TEXT);
+    let mut hits = finder.find(&rule.path, "", report);
+    hits.retain(|hit| !side(hit) && !is_text(hit));
+    if rule.pick == Pick::All {
+        newest_files(&mut hits, rule.max_files, report);
+    }
     let mut stores: Vec<Store> = hits
-        .filter(|hit| !side(hit) && !is_text(hit))
+        .into_iter()
         .map(|hit| Store {
             hit,
             as_text: false,
         })
         .collect();
     if fixture {
-        let texts = finder.find(&rule.path, TEXT, report);
+        let texts = finder.find(&rule.path, DATABASE_TEXT, report);
         let new: Vec<Store> = texts
             .into_iter()
-            .filter_map(|mut hit| {
-                hit.recorded
-                    .truncate(hit.recorded.len().checked_sub(TEXT.len())?);
+            .filter_map(|hit| {
+                let hit = hit.of_text(world)?;
                 let there = stores
                     .iter()
                     .any(|store| store.hit.recorded == hit.recorded);
@@ -98,7 +116,9 @@ fn find(rule: &Sqlite, finder: &mut Finder<'_>, fixture: bool, report: &mut Repo
 }
 
 /// The stores that count, several where `tie` has to decide.
-fn pick(mut stores: Vec<Store>, pick: Pick) -> Vec<Store> {
+fn pick(mut stores: Vec<Store>, pick: Pick, fixture: bool) -> Vec<Store> {
+    // In a fixture only what is recorded counts, and no log's real time is.
+    let log_time = |path: &Path| if fixture { i64::MIN } else { log_time(path) };
     let rank = |store: &Store| match pick {
         Pick::All => 0,
         Pick::HighestNumber => number(&store.hit.recorded),
@@ -151,10 +171,10 @@ fn newest(mut all: Vec<(Store, Found)>, tie: Option<&str>) -> (Store, Found) {
     all.swap_remove(best)
 }
 
-fn read_store(store: &Store, rule: &Sqlite, report: &mut Report) -> Option<Found> {
+fn read_store(store: &Store, rule: &Sqlite, ways: Ways<'_>, report: &mut Report) -> Option<Found> {
     let hit = &store.hit;
     if !store.as_text {
-        return access::with_database(hit, rule.mirror, report, &mut |connection| {
+        return access::with_database(hit, ways, report, &mut |connection| {
             Ok(rows::select(connection, rule, hit))
         });
     }

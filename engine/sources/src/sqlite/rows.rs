@@ -4,32 +4,40 @@
 //! too much or damaged is said and costs only itself.
 
 use super::guard::TIME;
+use super::keys;
 use crate::column::{self, Loss};
 use crate::file::Hit;
 use crate::report::Report;
-use crate::{Row, document};
+use crate::{Row, document, wire};
 use axiowl_lang::scalar::ColumnKind;
-use axiowl_lang::source::Sqlite;
+use axiowl_lang::source::{ProtoColumn, Sqlite};
 use axiowl_model::{Issue, codes};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Rows that exploded columns of one database give at most.
-const ELEMENTS: usize = 500_000;
+pub(super) const ELEMENTS: usize = 500_000;
 
 /// What one database gave.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub rows: Vec<Row>,
+    /// The fields of a named key's value.
+    pub doc: Option<Row>,
     pub missing: BTreeSet<String>,
     pub report: Report,
 }
 
-/// Runs the rule's SELECT. Problems are in the answer's report.
+/// Reads a database by its rule. Problems are in the answer's report.
 pub(super) fn select(connection: &Connection, rule: &Sqlite, hit: &Hit) -> Found {
     let mut found = Found::default();
-    if let Err(error) = run(connection, rule, hit, &mut found) {
+    let read = match &rule.key_value {
+        Some(keys) => keys::run(connection, keys, rule, hit, &mut found),
+        None => run(connection, rule, hit, &mut found),
+    };
+    if let Err(error) = read {
         found.failed(&error, rule, hit);
     }
     found
@@ -40,11 +48,58 @@ struct Column<'r> {
     name: &'r str,
     kind: ColumnKind,
     at: Option<usize>,
+    message: Option<&'r ProtoColumn>,
+}
+
+/// The first statement whose tables and columns are all there.
+fn fitting<'r>(connection: &Connection, rule: &'r Sqlite) -> Result<Option<&'r str>, Error> {
+    for (needs, sql) in rule.statements() {
+        let mut all = true;
+        for need in needs {
+            all &= is_there(connection, need)?;
+        }
+        if all {
+            return Ok(Some(sql.as_str()));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a table, or a column of one (`table.column`), exists.
+fn is_there(connection: &Connection, name: &str) -> Result<bool, Error> {
+    let (table, column) = match name.split_once('.') {
+        Some((table, column)) => (table, Some(column)),
+        None => (name, None),
+    };
+    let sql = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE";
+    let mut statement = connection.prepare(sql)?;
+    if !statement.exists([table])? {
+        return Ok(false);
+    }
+    let Some(column) = column else {
+        return Ok(true);
+    };
+    let sql = format!("SELECT * FROM {} LIMIT 0", quoted(table));
+    let statement = connection.prepare(&sql)?;
+    let mut names = statement.column_names().into_iter();
+    Ok(names.any(|name| name.eq_ignore_ascii_case(column)))
+}
+
+/// A name of a table or column, so that it cannot be anything else.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 fn run(connection: &Connection, rule: &Sqlite, hit: &Hit, found: &mut Found) -> Result<(), Error> {
-    let mut statement = connection.prepare(&rule.sql.value)?;
+    let Some(sql) = fitting(connection, rule)? else {
+        return Ok(());
+    };
+    let mut statement = connection.prepare(sql)?;
     let columns = columns(&statement, rule, hit, found);
+    let base = match rule.file_fields {
+        true => hit.fields(),
+        false => Row::new(),
+    };
     let mut rows = statement.query([])?;
     let mut number: u64 = 0;
     while let Some(row) = rows.next()? {
@@ -57,18 +112,22 @@ fn run(connection: &Connection, rule: &Sqlite, hit: &Hit, found: &mut Found) -> 
             );
             break;
         }
-        let mut out = Row::with_capacity(columns.len());
+        let mut out = base.clone();
         for column in &columns {
-            let value = match column.at {
-                None => Value::Null,
-                Some(at) => {
-                    let read = column::read(row.get_ref(at)?, column.kind);
-                    if let Some(loss) = read.loss {
-                        found.lost(hit, number, column.name, loss, rule);
-                    }
-                    read.value
-                }
+            let cell = match column.at {
+                None => None,
+                Some(at) => Some(row.get_ref(at)?),
             };
+            let value = cell.map_or(Value::Null, |cell| {
+                let read = column::read(cell, column.kind);
+                if let Some(loss) = read.loss {
+                    found.lost(hit, number, column.name, loss, rule);
+                }
+                read.value
+            });
+            if let Some(message) = column.message {
+                found.message(hit, number, column, message, cell, &mut out);
+            }
             out.insert(column.name.to_owned(), value);
         }
         found.add(out, rule, hit);
@@ -101,12 +160,38 @@ fn columns<'r>(
             name,
             kind: wanted.kind,
             at,
+            message: rule.protobuf.get(name),
         });
     }
     out
 }
 
 impl Found {
+    /// Puts the fields of a message in a cell into its row. A cell without a value, or without
+    /// bytes, has none; that is no damage.
+    fn message(
+        &mut self,
+        hit: &Hit,
+        number: u64,
+        column: &Column<'_>,
+        message: &ProtoColumn,
+        cell: Option<ValueRef<'_>>,
+        out: &mut Row,
+    ) {
+        let bytes = match cell {
+            Some(ValueRef::Blob(bytes) | ValueRef::Text(bytes)) => bytes,
+            _ => &[],
+        };
+        let decoded = wire::decoded(bytes, message.encoding);
+        let whole = decoded.filter(|bytes| wire::is_message(bytes));
+        if whole.is_none() {
+            let message = format!("column `{}` is no protobuf message", column.name);
+            let issue = Issue::new(codes::DAMAGED, message).at(&hit.recorded);
+            self.report.issue(issue.line(number));
+        }
+        wire::take(&message.fields, &whole.unwrap_or_default(), out);
+    }
+
     /// Adds a row, or the elements of its exploded column.
     fn add(&mut self, mut row: Row, rule: &Sqlite, hit: &Hit) {
         let Some(each) = &rule.each else {
@@ -122,19 +207,21 @@ impl Found {
             *other = Value::Null;
         }
         match document::elements(each, &value, &row) {
-            Some(rows) if self.rows.len() + rows.len() > ELEMENTS => {
-                self.gap(
-                    hit,
-                    codes::CAP,
-                    format!("`{column}` holds more than {ELEMENTS} elements"),
-                );
-            }
-            Some(rows) => self.rows.extend(rows),
+            Some(rows) => self.extend(rows, hit, column),
             None if value.is_null() => {}
             None => self
                 .report
                 .strange(&hit.recorded, 0, &format!("no list stands in `{column}`")),
         }
+    }
+
+    /// Adds the elements of a list, unless they are too many.
+    pub(super) fn extend(&mut self, rows: Vec<Row>, hit: &Hit, what: &str) {
+        if self.rows.len() + rows.len() > ELEMENTS {
+            let message = format!("`{what}` holds more than {ELEMENTS} elements");
+            return self.gap(hit, codes::CAP, message);
+        }
+        self.rows.extend(rows);
     }
 
     fn lost(&mut self, hit: &Hit, number: u64, column: &str, loss: Loss, rule: &Sqlite) {
@@ -160,7 +247,7 @@ impl Found {
         }
     }
 
-    fn gap(&mut self, hit: &Hit, code: &str, message: String) {
+    pub(super) fn gap(&mut self, hit: &Hit, code: &str, message: String) {
         self.report.gap(Issue::new(code, message).at(&hit.recorded));
     }
 

@@ -9,6 +9,7 @@ mod paths;
 mod process;
 
 use crate::facts::{FactQuery, NativeFacts};
+use crate::file::DATABASE_TEXT;
 use axiowl_lang::world_spec::{Platform, WorldSpec};
 use axiowl_model::Timestamp;
 use paths::{Paths, plain};
@@ -38,6 +39,8 @@ pub struct World {
     paths: Paths,
     executables: BTreeMap<String, String>,
     registered: BTreeMap<String, Vec<String>>,
+    /// AxiOwl's own folder, as recorded.
+    state: Option<String>,
     native: Option<Arc<dyn NativeFacts>>,
     /// What a fixture recorded; without it, this machine is asked.
     recorded: Option<Recorded>,
@@ -62,6 +65,7 @@ impl World {
             paths: Paths::Same,
             executables: BTreeMap::new(),
             registered: BTreeMap::new(),
+            state: None,
             native: None,
             recorded: None,
         }
@@ -97,6 +101,7 @@ impl World {
             paths: Paths::mapped(pairs),
             executables: spec.executables.clone(),
             registered: spec.registered.clone(),
+            state: Some(plain(&spec.state_folder()).to_owned()),
             native: None,
             recorded: Some(Recorded {
                 spec: Arc::new(spec.clone()),
@@ -116,6 +121,14 @@ impl World {
     /// Programs whose place the user configured; they go before any search.
     pub fn with_executables(mut self, paths: BTreeMap<String, String>) -> Self {
         self.executables.extend(paths);
+        self
+    }
+
+    /// The folder of AxiOwl's own files on this machine. A fixture has its own.
+    pub fn with_state(mut self, dir: &Path) -> Self {
+        if !self.is_fixture() {
+            self.state = Some(dir.to_string_lossy().into_owned());
+        }
         self
     }
 
@@ -139,6 +152,20 @@ impl World {
         &self.home
     }
 
+    /// AxiOwl's own folder, as recorded; the root `{state}` of every rule.
+    pub fn state(&self) -> Option<&str> {
+        self.state.as_deref()
+    }
+
+    /// When a file of a fixture was last changed, in milliseconds since the epoch: as its
+    /// description says, else at the moment its clock stands at. A checkout's own times mean
+    /// nothing. `None` on this machine, where the file says it.
+    pub(crate) fn recorded_mtime(&self, recorded: &str) -> Option<i64> {
+        let known = self.recorded.as_ref()?;
+        let written = known.spec.mtimes.get(recorded).copied();
+        Some(written.unwrap_or(self.now).as_millis())
+    }
+
     /// An environment variable; an empty one counts as unset.
     pub fn env(&self, name: &str) -> Option<&str> {
         self.env
@@ -158,6 +185,12 @@ impl World {
         self.paths.real(recorded)
     }
 
+    /// Whether a recorded path is absolute, on the system it was recorded on.
+    pub fn is_absolute(&self, recorded: &str) -> bool {
+        let drive = |text: &str| text.as_bytes().get(1) == Some(&b':');
+        recorded.starts_with(['/', '\\']) || (self.platform == Platform::Windows && drive(recorded))
+    }
+
     /// A real path as the examined world writes it.
     pub fn recorded(&self, real: &Path) -> String {
         self.paths.recorded(real)
@@ -168,9 +201,17 @@ impl World {
         self.paths.contain(canonical)
     }
 
-    /// Whether a file or folder of that recorded path exists.
+    /// Whether a file or folder of that recorded path exists; in a fixture, also a database
+    /// that is kept as text.
     pub fn exists(&self, recorded: &str) -> bool {
-        self.real_path(recorded).is_some_and(|path| path.exists()) || self.has_dir(recorded)
+        self.real_path(recorded).is_some_and(|path| path.exists())
+            || self.has_dir(recorded)
+            || self.is_fixture() && self.is_kept_as_text(recorded)
+    }
+
+    fn is_kept_as_text(&self, recorded: &str) -> bool {
+        let text = self.real_path(&format!("{}{DATABASE_TEXT}", plain(recorded)));
+        text.is_some_and(|path| path.is_file())
     }
 
     /// Whether a folder of that recorded path exists; in a fixture, also one that only the
@@ -262,6 +303,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("home/work/real")).unwrap();
         std::fs::write(dir.path().join("home/a.txt"), "a").unwrap();
+        std::fs::write(dir.path().join("home/kept.db.sql"), "").unwrap();
         let text = "now: 2026-11-30T14:00:00Z\nenv: { A: b, EMPTY: '' }\ndirs: [/srv/only-listed/]\n\
             executables: { tool: /opt/tool }\nlocks: [/home/dev/x.lock]\npids: { 7: 42 }\n\
             facts: { yes: true, some: [s1] }\nmaps: { /home/dev: home }\nregistered: { s1: [p] }\n";
@@ -280,6 +322,7 @@ mod tests {
         assert!(world.dir_exists("/srv/only-listed") && world.exists("/srv/only-listed/"));
         assert!(world.dir_exists("/home/dev/work/real") && !world.dir_exists("/home/dev/a.txt"));
         assert!(world.exists("/home/dev/a.txt"));
+        assert!(world.exists("/home/dev/kept.db") && !world.exists("/home/dev/other.db"));
         assert!(!world.exists("/etc/passwd") && !world.dir_exists("/tmp"));
         assert_eq!(world.executable("tool").as_deref(), Some("/opt/tool"));
         assert_eq!(world.executable("sh"), None);

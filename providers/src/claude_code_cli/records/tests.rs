@@ -170,6 +170,10 @@ fn a_version_without_records_is_found_among_the_processes() {
         .current_dir(home.cwd())
         .spawn()
         .unwrap();
+    // A process has its arguments a moment after it was started.
+    while processes::command_line(child.id()).is_empty() {
+        std::thread::yield_now();
+    }
     let open = home.asked();
     child.kill().unwrap();
     child.wait().unwrap();

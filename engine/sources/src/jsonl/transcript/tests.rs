@@ -137,6 +137,26 @@ fn secrets_are_not_located() {
     assert_eq!(locate(&dir.path().join("auth"), &[".json".into()]), None);
 }
 
+#[test]
+fn a_recorded_transcript_must_lie_below_a_root() {
+    let home = crate::harness::Home::new();
+    home.write("t.jsonl", "x");
+    fs::write(home.path("out.jsonl"), "x").unwrap();
+    std::os::unix::fs::symlink(home.path("out.jsonl"), home.path("r/link.jsonl")).unwrap();
+    let text = |below: &str| home.path(below).to_str().unwrap().to_owned();
+    let roots = BTreeMap::from([("r".to_owned(), text("r"))]);
+    let located = |below: &str| locate_below(&home.world(), &roots, &text(below), &zst());
+    assert_eq!(located("r/t.jsonl"), Some(home.path("r/t.jsonl")));
+    for below in [
+        "out.jsonl",
+        "r/link.jsonl",
+        "r/../out.jsonl",
+        "r/none.jsonl",
+    ] {
+        assert_eq!(located(below), None, "{below}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
     #[test]
