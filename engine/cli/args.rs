@@ -80,6 +80,9 @@ pub struct Discover {
     /// Scan whole files where the usual windows gave no name
     #[arg(long)]
     pub deep: bool,
+    /// Let rules run a provider's own program where that was shown to change nothing
+    #[arg(long)]
+    pub allow_commands: bool,
     /// Examine a fixture folder (world.yaml and home) instead of a home
     #[arg(long, value_name = "DIR", conflicts_with_all = ["home", "world"])]
     pub fixture: Option<PathBuf>,
@@ -126,8 +129,15 @@ pub struct Explain {
 /// Options of `send`.
 #[derive(Debug, Args)]
 pub struct Send {
-    /// A name, session id or `provider:node:session`
-    #[arg(long, value_name = "TARGET")]
+    /// A name, session id or `provider:node:session`; the sender of the answered message when
+    /// left out
+    #[arg(
+        long,
+        value_name = "TARGET",
+        default_value = "",
+        hide_default_value = true,
+        required_unless_present = "reply_to"
+    )]
     pub to: String,
     /// The text
     #[arg(long, group = "text")]
@@ -147,7 +157,7 @@ pub struct Send {
     /// Wait until it got this far
     #[arg(long, value_enum, default_value = "accepted")]
     pub wait: Wait,
-    /// How long to wait, and how long a delivery may take
+    /// How long to wait for that; the message goes on afterwards
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub timeout: std::time::Duration,
     /// Refuse a name that several sessions have
@@ -187,9 +197,36 @@ pub struct Message {
     /// How long to follow
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration)]
     pub timeout: std::time::Duration,
+    /// Settle it by what the target's own store says now, or as you decide
+    #[arg(
+        long,
+        value_name = "STAGE",
+        value_enum,
+        num_args = 0..=1,
+        default_missing_value = "evidence",
+        conflicts_with = "follow"
+    )]
+    pub settle: Option<Settle>,
     /// One JSON object a line
     #[arg(long)]
     pub json: bool,
+}
+
+/// How a message is settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Settle {
+    /// By what the target's own store says now
+    Evidence,
+    /// You say that the target has read it
+    Seen,
+    /// You say that the target has read it and is done
+    Turn,
+    /// You say that it did not arrive, or that its turn failed
+    Failed,
+    /// You say that it arrived in another session
+    Misdelivered,
+    /// It shall not be delivered any more
+    Refused,
 }
 
 /// Options of `registry`.

@@ -1,4 +1,4 @@
-//! Embeds `rules/*/rule.yaml` and `rules/*/*.rhai`: one binary, no files beside it.
+//! Embeds `rules/*/rule.yaml`, `rules/*/*.rhai` and `rules/support.yaml`: one binary, no files beside it.
 //!
 //! Fixtures stay out. Written by hand because the usual embedding crates take whole folders.
 
@@ -35,5 +35,12 @@ fn main() -> io::Result<()> {
         }
     }
     table.push_str("];\n");
+    let support = rules.join("support.yaml");
+    println!("cargo::rerun-if-changed={}", support.display());
+    writeln!(
+        table,
+        "/// The support matrix.\npub const SUPPORT: &str = include_str!({support:?});"
+    )
+    .map_err(io::Error::other)?;
     fs::write(Path::new(&out).join("embedded_rules.rs"), table)
 }

@@ -18,6 +18,14 @@ const REMOTE: &str = "remote";
 
 /// Runs one scope or all of them.
 pub fn run(arguments: &Discover, common: &Common) -> Outcome {
+    if arguments
+        .target
+        .as_deref()
+        .is_some_and(|target| target.trim().is_empty())
+    {
+        return Err(Failure::new(Exit::Usage, "--target names nothing")
+            .hint("give a session id or a name, or leave --target out"));
+    }
     if arguments.scope == REMOTE {
         remote(arguments.json);
         return Ok(Exit::Failed);
@@ -34,6 +42,7 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
         target: arguments.target.clone(),
         dry_run: arguments.dry_run,
         deep: arguments.deep,
+        allow_commands: arguments.allow_commands,
     };
     let mut fits = true;
     let mut failed = None;
@@ -108,12 +117,7 @@ fn print(pass: &Pass, rule: &LoadedRule) {
     }
     anstream::println!("  issues     {}", summary.issues.len());
     for issue in &summary.issues {
-        let place = match (&issue.path, issue.line) {
-            (Some(path), Some(line)) => format!("{}:{line}: ", display_safe(path)),
-            (Some(path), None) => format!("{}: ", display_safe(path)),
-            _ => String::new(),
-        };
-        anstream::println!("    {} {place}{}", issue.code, display_safe(&issue.message));
+        anstream::println!("    {}", output::issue(issue));
     }
     if !pass.report.present {
         anstream::println!("  verdict    not here: none of its folders exists");

@@ -106,7 +106,15 @@ impl From<std::io::Error> for Failure {
 
 impl From<axiowl_registry::RegistryError> for Failure {
     fn from(error: axiowl_registry::RegistryError) -> Self {
-        Self::caused(&error)
+        use axiowl_registry::RegistryError as Kind;
+        let mut failure = Self::caused(&error);
+        failure.exit = match error {
+            Kind::NoSuchAgent { .. } => Exit::NoTarget,
+            Kind::Ambiguous { .. } => Exit::Ambiguous,
+            _ => Exit::Failed,
+        };
+        failure.hint = error.hint();
+        failure
     }
 }
 

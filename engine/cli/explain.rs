@@ -2,10 +2,11 @@
 
 use crate::args::{Common, Explain};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::homes;
 use crate::output;
 use crate::send;
 use crate::setup::{self, Setup};
-use axiowl_discover::{Options, discover, explain};
+use axiowl_discover::{Options, explain};
 use axiowl_lang::load::LoadedRule;
 use axiowl_model::{DiscoveredAgent, display_safe};
 use axiowl_pipeline::edge::Target;
@@ -37,22 +38,47 @@ pub fn show(setup: &Setup, rules: &[&LoadedRule], text: &str, json: bool) -> Out
         }
         Resolution::Miss { near } => (Vec::new(), near.clone()),
     };
+    let meant = |agent: &DiscoveredAgent| {
+        targets.contains(&agent.key)
+            || agent.display_name.as_deref() == Some(text)
+            || agent.key.session == text
+            || agent.key.bare_session() == text
+            || agent.key.to_string() == text
+    };
     let mut found = Vec::new();
-    for rule in rules {
-        let options = Options {
-            trace: true,
-            deep: true,
-            node: setup.config.node.as_str().into(),
-            ..Options::default()
+    for rule in rules.iter().copied() {
+        let look = |deep_only: Vec<String>| {
+            let options = Options {
+                trace: true,
+                deep: !deep_only.is_empty(),
+                deep_only,
+                node: setup.config.node.as_str().into(),
+                copy_bytes: setup.config.limits.live_store.0,
+                ..Options::default()
+            };
+            let report = homes::discover_all(setup, rule, &options)?;
+            Ok(report.agents.into_iter().filter(&meant).collect::<Vec<_>>())
         };
-        let report = discover(rule, &setup.world, &options);
-        found.extend(report.agents.into_iter().filter(|agent| {
-            targets.contains(&agent.key)
-                || agent.display_name.as_deref() == Some(text)
-                || agent.key.session == text
-                || agent.key.bare_session() == text
-                || agent.key.to_string() == text
-        }));
+        // First as discovery reads; then the whole of the files of what was found, and of no other.
+        let looked = look(Vec::new()).and_then(|agents| {
+            let ids: Vec<String> = agents
+                .iter()
+                .map(|agent| agent.key.bare_session().to_owned())
+                .collect();
+            if ids.is_empty() {
+                Ok(agents)
+            } else {
+                look(ids)
+            }
+        });
+        match looked {
+            Ok(agents) => found.extend(agents),
+            // The homes of one provider say nothing about the sessions of another.
+            Err(failure) => {
+                let failure: Failure = failure;
+                anstream::eprintln!("{}: {failure}", rule.rule.provider.value);
+            }
+        }
     }
     if found.is_empty() && targets.is_empty() {
         let mut failure = Failure::new(Exit::NoTarget, format!("nothing is called {text:?}"));
@@ -93,18 +119,18 @@ fn one(setup: &Setup, agent: &DiscoveredAgent, json: bool) -> Result<(), Failure
         cwd: agent.cwd.clone().unwrap_or_default(),
         home: agent.home.clone(),
     };
-    let (state, detail) = send::words(&send::liveness(setup, &target)?);
+    let liveness = send::liveness(setup, &target)?;
     let row = setup.registry.load()?.get(&agent.key).cloned();
     if json {
         let mut fields = output::discovered_agent(agent, "", &agent.reason);
         fields["steps"] = json!(agent.trace);
-        fields["liveness"] = state.into();
-        fields["route"] = detail.into();
+        send::describe(&mut fields, &liveness);
         fields["registry"] = row.as_ref().map_or(serde_json::Value::Null, output::agent);
         output::json_line("explanation", fields);
         return Ok(());
     }
     anstream::print!("{}", explain::chain(agent));
+    let (state, detail) = send::words(&liveness);
     anstream::println!("  now       {state}: {}", display_safe(&detail));
     match row {
         Some(row) if row.is_target() => anstream::println!(

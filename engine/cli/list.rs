@@ -4,6 +4,7 @@ use crate::args::{Common, List, Listed};
 use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::setup::{self, Setup};
+use axiowl_lang::support::{Label, Standing, Surface};
 use axiowl_model::{AgentRecord, Timestamp, display_safe};
 use serde_json::json;
 use std::time::SystemTime;
@@ -21,7 +22,7 @@ pub fn run(arguments: &List, common: &Common) -> Outcome {
 fn agents(setup: &Setup, arguments: &List) -> Outcome {
     let snapshot = setup.registry.load()?;
     for issue in snapshot.issues() {
-        anstream::eprintln!("warning: {}", display_safe(&issue.message));
+        anstream::eprintln!("warning: {}", output::issue(issue));
     }
     let mut rows: Vec<&AgentRecord> = snapshot
         .agents()
@@ -61,7 +62,7 @@ fn agents(setup: &Setup, arguments: &List) -> Outcome {
             let mut cells = vec![
                 axiowl_model::clip(&display_safe(&row.display_name), 48),
                 row.key.provider.clone(),
-                row.key.session.clone(),
+                axiowl_model::clip(&display_safe(&row.key.session), 80),
                 output::ago(row.last_seen_at, now),
                 display_safe(&row.cwd),
             ];
@@ -87,44 +88,88 @@ fn reason(row: &AgentRecord) -> String {
     }
 }
 
+/// Rules, registry and the support matrix side by side. A surface without a rule is shown too:
+/// that it is known says nothing about support, and neither does a rule.
 fn providers(setup: &Setup, arguments: &List) -> Outcome {
     let snapshot = setup.registry.load()?;
+    let support = setup::Own::of_process()?.support()?;
+    let mut keys: Vec<&str> = setup
+        .rules
+        .iter()
+        .map(|rule| rule.rule.provider.value.as_str())
+        .collect();
+    for surface in &support.surfaces {
+        let key = surface.surface.value.as_str();
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
     let mut cells = Vec::new();
-    for rule in setup.rules.iter() {
-        let provider = rule.rule.provider.value.as_str();
+    for key in keys {
+        let rule = setup.rules.get(key);
+        let surface = support.get(key);
         let rows = snapshot
             .agents()
             .iter()
-            .filter(|row| row.key.provider == provider);
+            .filter(|row| row.key.provider == key);
         let (known, targets) = rows.fold((0, 0), |(known, targets), row| {
             (known + 1, targets + usize::from(row.is_target()))
         });
-        let delivery = axiowl_providers::serves(provider);
+        let layer = rule.map(|rule| rule.layer.to_string());
+        let title = rule.map(|rule| rule.rule.title.as_str());
+        let title = title
+            .or(surface.map(|surface| surface.title.as_str()))
+            .unwrap_or_default();
         if arguments.json {
             output::json_line(
                 "provider",
                 json!({
-                    "provider": provider, "title": rule.rule.title, "layer": rule.layer.to_string(),
-                    "known": known, "sendable": targets, "delivery": delivery,
+                    "provider": key, "title": title, "layer": layer,
+                    "known": known, "sendable": targets,
+                    "delivery": axiowl_providers::serves(key),
+                    "seed": surface.map(|surface| surface.seed),
+                    "proven": surface.map(Surface::proven),
+                    "extension": surface.is_some_and(|surface| surface.extension),
+                    "note": surface.map(|surface| surface.note.as_str()),
+                    "operations": surface.map(operations),
                 }),
             );
             continue;
         }
-        let delivery = if delivery { "yes" } else { "no" };
+        let label = |of: fn(&Surface) -> Label| {
+            surface.map_or_else(|| "-".to_owned(), |surface| of(surface).to_string())
+        };
         cells.push(vec![
-            provider.to_owned(),
-            rule.layer.to_string(),
+            key.to_owned(),
+            layer.unwrap_or_else(|| "-".into()),
             known.to_string(),
             targets.to_string(),
-            delivery.to_owned(),
-            rule.rule.title.clone(),
+            label(|surface| surface.seed),
+            label(Surface::proven),
+            label(|surface| surface.discover.proven.value),
+            label(|surface| surface.send.proven.value),
+            label(|surface| surface.reply.proven.value),
+            label(|surface| surface.install.proven.value),
+            title.to_owned(),
         ]);
     }
     if !arguments.json {
-        output::table(
-            &["PROVIDER", "RULE", "KNOWN", "SENDABLE", "DELIVERY", "WHAT"],
-            &cells,
-        );
+        let head = [
+            "PROVIDER", "RULE", "KNOWN", "SENDABLE", "SEED", "PROVEN", "DISCOVER", "SEND", "REPLY",
+            "INSTALL", "WHAT",
+        ];
+        output::table(&head, &cells);
     }
     Ok(Exit::Done)
+}
+
+/// One entry an operation: the two labels and what shows the second.
+fn operations(surface: &Surface) -> Vec<serde_json::Value> {
+    let entry = |(operation, standing): (&str, &Standing)| {
+        json!({
+            "operation": operation, "seed": surface.seed, "proven": standing.proven.value,
+            "evidence": standing.evidence, "tests": standing.tests,
+        })
+    };
+    surface.operations().map(entry).to_vec()
 }

@@ -1,13 +1,14 @@
 //! `axiowl message` and `axiowl list messages`: the ledger's truth.
 
-use crate::args::{Common, List, Message};
+use crate::args::{Common, List, Message, Settle};
 use crate::exit::{Exit, Outcome};
 use crate::office;
 use crate::output;
 use crate::send;
 use crate::setup::{self, Setup};
-use axiowl_model::{Timestamp, display_safe};
-use axiowl_pipeline::stage_exit_code;
+use crate::worker;
+use axiowl_model::{MessageId, Timestamp, display_safe};
+use axiowl_pipeline::{Decision, Settled, stage_exit_code};
 use serde_json::json;
 use std::time::SystemTime;
 
@@ -16,9 +17,12 @@ const NEWEST: usize = 50;
 
 /// Shows one message's stages.
 pub fn run(arguments: &Message, common: &Common) -> Outcome {
+    let id = office::message_id(&arguments.id)?;
+    if let Some(how) = arguments.settle {
+        return settle(id, how, arguments.json, common);
+    }
     let setup = setup::open_where(common, |_| false)?;
     let pipeline = office::pipeline(&setup)?;
-    let id = office::message_id(&arguments.id)?;
     let message = pipeline
         .ledger()
         .message(id)
@@ -52,12 +56,51 @@ pub fn run(arguments: &Message, common: &Common) -> Outcome {
     Ok(send::exit_of(stage_exit_code(message.stage)))
 }
 
-/// Lists the newest messages.
+/// Settles a message, by evidence or by the word of whoever typed it.
+fn settle(id: MessageId, how: Settle, json: bool, common: &Common) -> Outcome {
+    let (setup, ledger) = worker::open(id, common)?;
+    let decision = match how {
+        Settle::Evidence => None,
+        Settle::Seen => Some(Decision::Seen),
+        Settle::Turn => Some(Decision::TurnDone),
+        Settle::Failed => Some(Decision::Failed),
+        Settle::Misdelivered => Some(Decision::Misdelivered),
+        Settle::Refused => Some(Decision::Refused),
+    };
+    let settled = worker::with(&setup, &ledger, |worker| match decision {
+        None => worker.settle(id),
+        Some(decision) => worker.decide(id, decision, &person()),
+    })?;
+    match settled {
+        Settled::Moved(lines) => lines.iter().for_each(|line| send::print(line, json)),
+        Settled::Unchanged { reason } => {
+            anstream::eprintln!("unchanged: {}", display_safe(&reason));
+        }
+    }
+    let stage = ledger
+        .message(id)
+        .map_err(|error| office::ledger_failure(&error))?
+        .stage;
+    Ok(send::exit_of(stage_exit_code(stage)))
+}
+
+/// Who decides, as far as the system says.
+fn person() -> String {
+    let name = ["USER", "LOGNAME", "USERNAME"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()));
+    match name {
+        Some(name) => format!("{} on the command line", display_safe(&name)),
+        None => "the operator on the command line".into(),
+    }
+}
+
+/// Lists the newest messages; all of them with `--all`.
 pub fn list(setup: &Setup, arguments: &List) -> Outcome {
     let pipeline = office::pipeline(setup)?;
     let messages = pipeline
         .ledger()
-        .recent(NEWEST)
+        .recent(if arguments.all { usize::MAX } else { NEWEST })
         .map_err(|error| office::ledger_failure(&error))?;
     let now = Timestamp::from(SystemTime::now());
     let mut cells = Vec::new();

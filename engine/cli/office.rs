@@ -2,6 +2,7 @@
 
 use crate::args::Common;
 use crate::exit::{Exit, Failure};
+use crate::homes;
 use crate::pass::{self, PassOptions};
 use crate::setup::{self, Own, Setup};
 use axiowl_discover::{Options, TranscriptReader, row_of};
@@ -9,7 +10,8 @@ use axiowl_lang::config::Config;
 use axiowl_model::{Evidence, MessageId};
 use axiowl_pipeline::edge::{LookError, Sighting, Target, TranscriptLook, TurnEnd};
 use axiowl_pipeline::{
-    EdgeTable, Limits, PassSummary, Pipeline, Surroundings, TargetedPass, WorkerProcesses,
+    Clock, EdgeTable, Ledger, Limits, Opening, PassSummary, Pipeline, Surroundings, TargetedPass,
+    WorkerProcesses,
 };
 use axiowl_sources::World;
 use std::cell::RefCell;
@@ -28,8 +30,9 @@ pub fn pipeline(setup: &Setup) -> Result<Pipeline, Failure> {
         common: setup.common.clone(),
         state: setup.state.clone(),
     };
-    Pipeline::open(
+    Pipeline::open_with(
         &setup.state,
+        opening(setup),
         limits(&setup.config),
         Box::new(pass),
         Box::new(workers),
@@ -37,9 +40,29 @@ pub fn pipeline(setup: &Setup) -> Result<Pipeline, Failure> {
     .map_err(|error| ledger_failure(&error))
 }
 
+/// The ledger of a state folder.
+pub fn ledger(setup: &Setup) -> Result<Ledger, Failure> {
+    Ledger::open_with(&setup.state, opening(setup)).map_err(|error| ledger_failure(&error))
+}
+
+/// A world file supplies the clock of everything that happens in it.
+fn opening(setup: &Setup) -> Opening {
+    let clock = if setup.world.is_fixture() {
+        let then = setup.world.now();
+        Clock::telling(move || then)
+    } else {
+        Clock::system()
+    };
+    Opening {
+        clock,
+        ..Opening::default()
+    }
+}
+
 /// The edges of this build, for this node.
-pub fn edges(setup: &Setup) -> EdgeTable {
-    EdgeTable::new(axiowl_providers::edges()).on_node(setup.config.node.as_str())
+pub fn edges(setup: &Setup) -> Result<EdgeTable, Failure> {
+    let table = EdgeTable::new(axiowl_providers::edges()).map_err(|two| Failure::caused(&two))?;
+    Ok(table.on_node(setup.config.node.as_str()))
 }
 
 /// A ledger error with its hint.
@@ -52,12 +75,19 @@ pub fn ledger_failure(error: &axiowl_pipeline::LedgerError) -> Failure {
 /// The limits in force.
 pub fn limits(config: &Config) -> Limits {
     let configured = &config.limits;
-    let mut limits = Limits::default();
-    limits.body_bytes = usize::try_from(configured.body.0).unwrap_or(usize::MAX);
-    limits.hops = usize::try_from(configured.hops).unwrap_or(usize::MAX);
-    limits.pair_messages = usize::try_from(configured.pair_per_minute).unwrap_or(usize::MAX);
-    limits.expiry = Duration::from_millis(u64::try_from(configured.expires.0).unwrap_or(0));
-    limits
+    let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    let span = |millis: i64| Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+    Limits {
+        body_bytes: usize::try_from(configured.body.0).unwrap_or(usize::MAX),
+        hops: count(configured.hops),
+        pair_messages: count(configured.pair_per_minute),
+        target_messages: count(configured.target_per_minute),
+        rate_window: Duration::from_secs(60),
+        expiry: span(configured.expires.0),
+        delivery: span(configured.delivery.0),
+        retention: span(config.retention.0),
+        ..Limits::default()
+    }
 }
 
 /// Discovery for one name, over every local provider, made only when it is asked for.
@@ -100,7 +130,7 @@ impl TargetedPass for LazyPass {
 }
 
 /// Variables a provider's child may see beside those the configuration names.
-const CHILD_ENV: [&str; 31] = [
+const CHILD_ENV: [&str; 34] = [
     "HOME",
     "PATH",
     "USER",
@@ -127,12 +157,34 @@ const CHILD_ENV: [&str; 31] = [
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
     "NODE_EXTRA_CA_CERTS",
-    "CODEX_HOME",
-    "CLAUDE_CONFIG_DIR",
     "USERPROFILE",
     "APPDATA",
     "LOCALAPPDATA",
+    "SystemRoot",
+    "ComSpec",
+    "PATHEXT",
+    "TEMP",
+    "TMP",
 ];
+
+/// The `NAME=value` lines of an environment file. Blank lines and comments are left out, and
+/// so are `export` and one pair of quotes around a value.
+fn env_file(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.lines().filter_map(|line| {
+        let line = line.trim();
+        let line = line.strip_prefix("export ").unwrap_or(line);
+        let (name, value) = line.split_once('=')?;
+        let (name, value) = (name.trim(), value.trim());
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty() || !name.chars().all(is_name) {
+            return None;
+        }
+        let quoted = ['"', '\'']
+            .into_iter()
+            .find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
+        Some((name, quoted.unwrap_or(value)))
+    })
+}
 
 /// What a delivery finds around it.
 pub struct Office<'a> {
@@ -168,21 +220,31 @@ impl Surroundings for Office<'_> {
             .filter_map(|name| Some(((*name).to_owned(), world.env(name)?.to_owned())))
             .collect();
         out.extend(self.own.locale());
-        if let Some(configured) = self.setup.config.providers.get(provider) {
-            for name in configured.env.iter().map(|name| name.value.as_str()) {
-                if let Some(value) = self.own.var(name) {
-                    out.retain(|(known, _)| known != name);
-                    out.push((name.to_owned(), value.to_owned()));
-                }
+        let Some(configured) = self.setup.config.providers.get(provider) else {
+            return out;
+        };
+        let mut set = |name: &str, value: &str| {
+            out.retain(|(known, _)| known != name);
+            out.push((name.to_owned(), value.to_owned()));
+        };
+        if let Some(file) = &configured.env_file {
+            let path = self.own.path(file);
+            match std::fs::read_to_string(&path) {
+                Ok(text) => env_file(&text).for_each(|(name, value)| set(name, value)),
+                // Its provider will say what it lacks; this says why.
+                Err(error) => tracing::error!(path = %path.display(), %error, "env_file not read"),
+            }
+        }
+        for name in configured.env.iter().map(|name| name.value.as_str()) {
+            if let Some(value) = self.own.var(name) {
+                set(name, value);
             }
         }
         out
     }
 
     fn provider_home(&self, target: &Target) -> Option<PathBuf> {
-        let homes = self.setup.config.homes.get(&target.key.provider)?;
-        let home = homes.iter().find(|home| home.id.value == target.home)?;
-        Some(PathBuf::from(&home.path.value))
+        homes::folder(self.setup, &target.key.provider, &target.home)
     }
 
     fn transcript(&self, target: &Target) -> Box<dyn TranscriptLook + '_> {
@@ -215,11 +277,15 @@ impl<'a> Look<'a> {
             .ok_or_else(|| unknown("no rule for its provider"))?;
         let options = Options {
             node: key.node.clone(),
+            home: self.target.home.clone(),
+            copy_bytes: self.setup.config.limits.live_store.0,
             ..Options::default()
         };
-        let found = row_of(rule, &self.setup.world, &key.session, &options)
+        let world = homes::world(self.setup, &key.provider, &self.target.home)
+            .ok_or_else(|| unknown("config.yaml does not name the home it stands in any more"))?;
+        let found = row_of(rule, &world, &key.session, &options)
             .ok_or_else(|| unknown("the session is not in its provider's store"))?;
-        TranscriptReader::of_row(rule, &self.setup.world, &found.row, &found.roots)
+        TranscriptReader::of_row(rule, &world, &found.row, &found.roots)
             .ok_or_else(|| unknown("its rule describes no transcript"))
     }
 }
@@ -263,4 +329,38 @@ pub fn message_id(text: &str) -> Result<MessageId, Failure> {
         Failure::new(Exit::Usage, format!("`{text}` is no message id"))
             .hint("`axiowl list messages` shows the ids")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_environment_file_is_read_as_shells_write_them() {
+        let text = "# keys\n\nA=1\n export B_2 = two words \nC=\"x=y\"\nD='#'\nno\n2 E=x\nF=\n";
+        let read: Vec<_> = env_file(text).collect();
+        let expected = [
+            ("A", "1"),
+            ("B_2", "two words"),
+            ("C", "x=y"),
+            ("D", "#"),
+            ("F", ""),
+        ];
+        assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn limits_come_from_the_configuration_and_their_defaults_agree() {
+        assert_eq!(limits(&Config::default()), Limits::default());
+        let text = "limits: { hops: 3, target_per_minute: 4, delivery: 2m }\nretention: 7d\n";
+        let config = Config::parse("config.yaml", text).unwrap();
+        let expected = Limits {
+            hops: 3,
+            target_messages: 4,
+            delivery: Duration::from_secs(120),
+            retention: Duration::from_secs(7 * 86_400),
+            ..Limits::default()
+        };
+        assert_eq!(limits(&config), expected);
+    }
 }

@@ -1,7 +1,7 @@
 //! What people and programs read: aligned tables, JSON lines, relative times.
 
 use axiowl_model::{
-    AgentRecord, DiscoveredAgent, DiscoverySummary, StageLine, Timestamp, display_safe,
+    AgentRecord, DiscoveredAgent, DiscoverySummary, Issue, StageLine, Timestamp, display_safe,
 };
 use serde_json::{Map, Value, json};
 
@@ -143,6 +143,17 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) {
     for row in rows {
         anstream::println!("{}", line(row.iter().map(String::as_str).collect()));
     }
+}
+
+/// An issue in a line: code, place, what happened.
+pub fn issue(issue: &Issue) -> String {
+    let place = match (&issue.path, issue.line) {
+        (Some(path), Some(line)) => format!("{}:{line}: ", display_safe(path)),
+        (Some(path), None) => format!("{}: ", display_safe(path)),
+        (None, Some(line)) => format!("line {line}: "),
+        (None, None) => String::new(),
+    };
+    format!("{} {place}{}", issue.code, display_safe(&issue.message))
 }
 
 /// How long ago, in the largest fitting unit.

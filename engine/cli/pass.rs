@@ -1,8 +1,9 @@
 //! One scope of discovery: find, merge, write down every decision.
 
 use crate::exit::Failure;
+use crate::homes;
 use crate::setup::Setup;
-use axiowl_discover::{Options, Report, discover};
+use axiowl_discover::{Options, Report};
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Prune;
 use axiowl_model::{AgentRecord, Decision, DiscoverySummary, Timestamp, Verdict};
@@ -31,6 +32,8 @@ pub struct PassOptions {
     pub dry_run: bool,
     /// Scan whole files.
     pub deep: bool,
+    /// Let `command` sources run their programs.
+    pub allow_commands: bool,
 }
 
 /// Runs one rule and merges what it found at once.
@@ -40,16 +43,19 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
         target: options.target.clone(),
         deep: options.deep,
         node: node.clone(),
+        copy_bytes: setup.config.limits.live_store.0,
+        allow_commands: options.allow_commands || commands(setup, rule),
         ..Options::default()
     };
-    let report = discover(rule, &setup.world, &discovery);
+    let report = homes::discover_all(setup, rule, &discovery)?;
     // A report that is empty because nothing was understood says nothing about absence.
     let empty_without_reason =
         report.agents.is_empty() && matches!(report.verdict, Verdict::Drift | Verdict::Blind);
     let merge_options = MergeOptions {
         provider: report.provider.clone(),
         node: node.clone(),
-        home: Some(String::new()),
+        // The report is about every home of the provider.
+        home: None,
         now: if setup.world.is_fixture() {
             setup.world.now()
         } else {
@@ -91,6 +97,12 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
         summary,
         after,
     })
+}
+
+/// Whether config.yaml lets the commands of a rule run.
+fn commands(setup: &Setup, rule: &LoadedRule) -> bool {
+    let configured = setup.config.providers.get(&rule.rule.provider.value);
+    configured.is_some_and(|provider| provider.commands)
 }
 
 /// One evidence line a decision.

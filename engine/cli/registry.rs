@@ -55,16 +55,20 @@ pub fn run(arguments: &Arguments, common: &Common) -> Outcome {
 
 fn show(edited: &Edited) {
     let row = &edited.row;
-    anstream::println!("{}  {:?}", row.agent_id(), display_safe(&row.display_name));
+    anstream::println!(
+        "{}  {:?}",
+        display_safe(&row.agent_id()),
+        display_safe(&row.display_name)
+    );
     for issue in &edited.issues {
-        anstream::eprintln!("warning: {}", display_safe(&issue.message));
+        anstream::eprintln!("warning: {}", crate::output::issue(issue));
     }
 }
 
 fn check(registry: &axiowl_registry::Registry) -> Outcome {
     let report = registry.load()?.check();
     for issue in report.damaged.iter().chain(&report.refused_aliases) {
-        anstream::println!("{} {}", issue.code, display_safe(&issue.message));
+        anstream::println!("{}", crate::output::issue(issue));
     }
     for shared in &report.shared_names {
         anstream::println!(

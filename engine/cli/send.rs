@@ -7,11 +7,11 @@ use crate::output;
 use crate::setup::{self, Setup};
 use axiowl_lang::config::Ambiguity;
 use axiowl_model::{Stage, StageLine, display_safe};
-use axiowl_pipeline::edge::{EdgeContext, Liveness};
+use axiowl_pipeline::edge::{EdgeContext, Liveness, Target};
 use axiowl_pipeline::{
     Accepted, Followed, OPERATOR, Pipeline, Rejection, SendRequest, SenderClaim, Surroundings,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::Read;
 
 /// Sends one message.
@@ -39,12 +39,18 @@ pub fn run(arguments: &Send, common: &Common) -> Outcome {
         Ok(accepted) => accepted,
         Err(rejection) => return rejected(&rejection, arguments.json),
     };
-    for other in &accepted.also_matching {
-        anstream::eprintln!(
-            "note: {:?} also fits {}",
-            display_safe(&arguments.to),
-            display_safe(other)
-        );
+    let from = arguments.from.as_deref().unwrap_or_default();
+    for (text, others) in [
+        (from, &accepted.sender_also),
+        (&*arguments.to, &accepted.also_matching),
+    ] {
+        for other in others {
+            anstream::eprintln!(
+                "note: {:?} also fits {}; the newest is used",
+                display_safe(text),
+                display_safe(other)
+            );
+        }
     }
     if let Some(problem) = &accepted.worker_problem {
         anstream::eprintln!(
@@ -54,7 +60,7 @@ pub fn run(arguments: &Send, common: &Common) -> Outcome {
     if arguments.dry_run {
         return dry_run(common, &accepted, arguments.json);
     }
-    follow(&setup, &pipeline, &accepted, arguments)
+    follow(&pipeline, &accepted, arguments)
 }
 
 fn body(arguments: &Send) -> Result<String, Failure> {
@@ -91,6 +97,9 @@ fn rejected(rejection: &Rejection, json: bool) -> Outcome {
     if json {
         let mut fields = output::stage(&rejection.line());
         fields["code"] = rejection.code().into();
+        fields["hint"] = json!(rejection.hint());
+        fields["near"] = json!(rejection.near());
+        fields["discovery"] = json!(rejection.discovery());
         output::json_line("stage", fields);
         return Ok(exit);
     }
@@ -126,7 +135,7 @@ pub fn print(line: &StageLine, json: bool) {
     }
 }
 
-fn follow(setup: &Setup, pipeline: &Pipeline, accepted: &Accepted, arguments: &Send) -> Outcome {
+fn follow(pipeline: &Pipeline, accepted: &Accepted, arguments: &Send) -> Outcome {
     let line = &accepted.line;
     if !arguments.json {
         anstream::println!(
@@ -161,7 +170,6 @@ fn follow(setup: &Setup, pipeline: &Pipeline, accepted: &Accepted, arguments: &S
             line.message_id
         );
     }
-    let _ = setup;
     Ok(exit_of(followed.exit_code()))
 }
 
@@ -200,28 +208,53 @@ pub fn show_replies(pipeline: &Pipeline, line: &StageLine, json: bool) -> Result
 
 /// Shows what a send would do, up to the provider's door.
 fn dry_run(common: &Common, accepted: &Accepted, json: bool) -> Outcome {
-    let setup = setup::open(common)?;
-    let liveness = liveness(&setup, &accepted.target)?;
-    let row = setup.registry.load()?.get(&accepted.target.key).cloned();
-    let proof = row.map(|row| row.proof).unwrap_or_default();
-    let (state, detail) = words(&liveness);
-    let key = &accepted.target.key;
+    let target = &accepted.target;
+    let setup = setup::open_for(common, &target.key)?;
+    let liveness = liveness(&setup, target)?;
+    let snapshot = setup.registry.load_for(&[&target.key.to_string()])?;
+    let row = snapshot.get(&target.key);
+    let text = |of: fn(&axiowl_model::AgentRecord) -> &String| row.map(of).cloned();
+    let (proof, source) = (
+        text(|row| &row.proof).unwrap_or_default(),
+        text(|row| &row.source).unwrap_or_default(),
+    );
+    let sender = &accepted.sender;
     if json {
-        output::json_line(
-            "dry_run",
-            json!({
-                "agent_id": key.to_string(), "display_name": accepted.target.display_name, "proof": proof,
-                "liveness": state, "route": detail, "visible_body": accepted.visible_body,
-                "also_matching": accepted.also_matching,
-            }),
-        );
+        let mut fields = json!({
+            "message_id": accepted.line.message_id,
+            "row": row.map_or(Value::Null, output::agent),
+            "agent_id": target.key.to_string(),
+            "display_name": target.display_name,
+            "proof": proof,
+            "from": sender.name,
+            "sender": sender.kind.standing(),
+            "answers": accepted.answers,
+            "visible_body": accepted.visible_body,
+            "also_matching": accepted.also_matching,
+        });
+        describe(&mut fields, &liveness);
+        output::json_line("dry_run", fields);
     } else {
+        let (state, detail) = words(&liveness);
         anstream::println!(
-            "would go to {:?} ({key})",
-            display_safe(&accepted.target.display_name)
+            "would go to {:?} ({})",
+            display_safe(&target.display_name),
+            target.key
         );
-        anstream::println!("  proof     {proof}");
-        anstream::println!("  liveness  {state}: {}", display_safe(&detail));
+        anstream::println!("  proof     {proof} (source {source})");
+        anstream::println!("  folder    {}", display_safe(&target.cwd));
+        anstream::println!(
+            "  from      {:?} ({}, {})",
+            display_safe(&sender.name),
+            sender.provider(),
+            sender.kind.standing()
+        );
+        anstream::println!("  liveness  {state}");
+        let label = match liveness {
+            Liveness::Idle { .. } | Liveness::Door { .. } => "route",
+            Liveness::Closed { .. } | Liveness::Unavailable { .. } => "refused",
+        };
+        anstream::println!("  {label:<9} {}", display_safe(&detail));
         for line in accepted.visible_body.lines() {
             anstream::println!("  | {}", display_safe(line));
         }
@@ -229,36 +262,30 @@ fn dry_run(common: &Common, accepted: &Accepted, json: bool) -> Outcome {
     }
     Ok(match liveness {
         Liveness::Idle { .. } | Liveness::Door { .. } => Exit::Done,
-        Liveness::Closed { .. } => Exit::NotSendable,
-        Liveness::Unavailable { .. } => Exit::Provider,
+        // What the worker would record: refused.
+        Liveness::Closed { .. } | Liveness::Unavailable { .. } => Exit::NotSendable,
     })
 }
 
 /// Whether a target is idle, open with a door, open without one, or not there, right now.
-pub fn liveness(
-    setup: &Setup,
-    target: &axiowl_pipeline::edge::Target,
-) -> Result<Liveness, Failure> {
+pub fn liveness(setup: &Setup, target: &Target) -> Result<Liveness, Failure> {
     let office = Office::new(setup)?;
-    let edges = office::edges(setup);
+    let edges = office::edges(setup)?;
     Ok(match edges.pick(target) {
-        Ok(edge) => edge.probe(
-            &EdgeContext {
-                world: &setup.world,
-                state_root: setup.state.clone(),
-                axiowl: office.axiowl().to_path_buf(),
-                child_env: office.child_env(&target.key.provider),
-                provider_home: office.provider_home(target),
-            },
-            target,
-        ),
+        Ok(edge) => edge.probe(&EdgeContext {
+            world: &setup.world,
+            state_root: setup.state.clone(),
+            axiowl: office.axiowl().to_path_buf(),
+            child_env: office.child_env(&target.key.provider),
+            provider_home: office.provider_home(target),
+        }),
         Err(none) => Liveness::Unavailable {
             reason: none.to_string(),
         },
     })
 }
 
-/// Liveness as a word and what goes with it.
+/// Liveness as a word and what goes with it, for people.
 pub fn words(liveness: &Liveness) -> (&'static str, String) {
     match liveness {
         Liveness::Idle { route } => ("idle", route.clone()),
@@ -268,4 +295,19 @@ pub fn words(liveness: &Liveness) -> (&'static str, String) {
         }
         Liveness::Unavailable { reason } => ("unavailable", reason.clone()),
     }
+}
+
+/// The same for programs: `liveness` is one of idle, door, closed and unavailable; `route` is
+/// the way a send would take, and without one `reason` and `remedy` say why.
+pub fn describe(fields: &mut Value, liveness: &Liveness) {
+    let (word, route, reason, remedy) = match liveness {
+        Liveness::Idle { route } => ("idle", route.as_str(), "", ""),
+        Liveness::Door { route } => ("door", route.as_str(), "", ""),
+        Liveness::Closed { reason, remedy } => ("closed", "", reason.as_str(), remedy.as_str()),
+        Liveness::Unavailable { reason } => ("unavailable", "", reason.as_str(), ""),
+    };
+    fields["liveness"] = word.into();
+    fields["route"] = route.into();
+    fields["liveness_reason"] = reason.into();
+    fields["liveness_remedy"] = remedy.into();
 }

@@ -6,6 +6,7 @@ use crate::shelf::Shelf;
 use axiowl_lang::config::Config;
 use axiowl_lang::diag::Diagnostic;
 use axiowl_lang::layers::{self, RuleSet};
+use axiowl_lang::support::Support;
 use axiowl_lang::world_spec::WorldSpec;
 use axiowl_model::{SessionKey, Timestamp};
 use axiowl_pipeline::EvidenceLog;
@@ -34,6 +35,18 @@ pub struct Setup {
     pub evidence: EvidenceLog,
     /// Options to hand on to children.
     pub common: Common,
+    /// The user's own home.
+    user_home: PathBuf,
+}
+
+impl Setup {
+    /// A folder that config.yaml names, `~/` being the user's own home.
+    pub fn folder(&self, written: &str) -> PathBuf {
+        match written.strip_prefix("~/") {
+            Some(rest) => self.user_home.join(rest),
+            None => PathBuf::from(written),
+        }
+    }
 }
 
 /// Opens everything, with every rule.
@@ -43,11 +56,32 @@ pub fn open(common: &Common) -> Result<Setup, Failure> {
 
 /// Opens everything, with the rules of some providers only.
 pub fn open_where(common: &Common, wanted: impl Fn(&str) -> bool) -> Result<Setup, Failure> {
+    open_knowing(common, wanted, &Known::All)
+}
+
+/// Opens what a delivery to one session needs: its provider's rule, and what the registry
+/// knows about that session.
+pub fn open_for(common: &Common, session: &SessionKey) -> Result<Setup, Failure> {
+    let known = Known::Only(session.bare_session());
+    open_knowing(common, |provider| provider == session.provider, &known)
+}
+
+/// Which rows of the registry rules may ask about.
+enum Known<'a> {
+    All,
+    Only(&'a str),
+}
+
+fn open_knowing(
+    common: &Common,
+    wanted: impl Fn(&str) -> bool,
+    known: &Known<'_>,
+) -> Result<Setup, Failure> {
     let own = Own::of_process()?;
     let config = own.config()?;
     let rules = load_rules(common, &own, &config, wanted);
     let world = own.world(common)?.with_executables(executables(&config));
-    open_with(common, own, config, rules, world)
+    open_with(common, own, config, rules, world, known)
 }
 
 /// Opens everything on a fixture folder: its `world.yaml` and the home beside it.
@@ -56,7 +90,8 @@ pub fn open_fixture(common: &Common, fixture: &Path) -> Result<Setup, Failure> {
     let config = Config::default();
     let rules = load_rules(common, &own, &config, |_| true);
     let spec = read_world(&fixture.join("world.yaml"))?;
-    open_with(common, own, config, rules, World::fixture(fixture, &spec))
+    let world = World::fixture(fixture, &spec);
+    open_with(common, own, config, rules, world, &Known::All)
 }
 
 fn open_with(
@@ -65,13 +100,17 @@ fn open_with(
     config: Config,
     rules: RuleSet,
     world: World,
+    known: &Known<'_>,
 ) -> Result<Setup, Failure> {
     let state = own.state(common)?;
     let registry = Registry::at(&state);
     let mut world = world
         .with_native(axiowl_providers::native_facts())
         .with_state(&state);
-    world.set_registered(registered(&registry)?);
+    // Only rules ask.
+    if rules.iter().next().is_some() {
+        world.set_registered(registered(&registry, known)?);
+    }
     let evidence = EvidenceLog::at(&state);
     report_problems(&rules);
     Ok(Setup {
@@ -82,6 +121,7 @@ fn open_with(
         registry,
         evidence,
         common: common.clone(),
+        user_home: own.home,
     })
 }
 
@@ -156,9 +196,16 @@ fn executables(config: &Config) -> BTreeMap<String, String> {
 }
 
 /// Session ids that are in the registry, with the providers they are registered under.
-fn registered(registry: &Registry) -> Result<BTreeMap<String, Vec<String>>, Failure> {
+fn registered(
+    registry: &Registry,
+    known: &Known<'_>,
+) -> Result<BTreeMap<String, Vec<String>>, Failure> {
     let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for row in registry.load()?.agents() {
+    let snapshot = match known {
+        Known::All => registry.load()?,
+        Known::Only(session) => registry.load_for(&[session])?,
+    };
+    for row in snapshot.agents() {
         let SessionKey { provider, .. } = &row.key;
         out.entry(row.key.bare_session().to_owned())
             .or_default()
@@ -170,6 +217,17 @@ fn registered(registry: &Registry) -> Result<BTreeMap<String, Vec<String>>, Fail
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path)
         .map_err(|error| Failure::new(Exit::Usage, format!("{}: {error}", path.display())))
+}
+
+/// Reads a regular file; opening a pipe would wait for somebody to write into it.
+fn read_file(path: &Path) -> std::io::Result<String> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::InvalidInput,
+            "it is no regular file",
+        ));
+    }
+    std::fs::read_to_string(path)
 }
 
 /// Reads a world file.
@@ -227,6 +285,14 @@ impl Own {
         self.env.get(name).map(String::as_str)
     }
 
+    /// A path of the configuration: absolute, or below the user's home.
+    pub fn path(&self, configured: &str) -> PathBuf {
+        match configured.strip_prefix("~/") {
+            Some(below) => self.home.join(below),
+            None => PathBuf::from(configured),
+        }
+    }
+
     /// The locale variables that are set.
     pub fn locale(&self) -> impl Iterator<Item = (String, String)> + '_ {
         let all = self.env.iter().filter(|(name, _)| name.starts_with("LC_"));
@@ -247,7 +313,7 @@ impl Own {
     pub fn config(&self) -> Result<Config, Failure> {
         let path = self.config_dir.join("config.yaml");
         let name = path.display().to_string();
-        let text = match std::fs::read_to_string(&path) {
+        let text = match read_file(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Config::default());
@@ -260,6 +326,28 @@ impl Own {
             }
             Failure::new(Exit::Failed, format!("{name} cannot be used"))
         })
+    }
+
+    /// The support matrix: the built-in one, with the user's `support.yaml` over it.
+    pub fn support(&self) -> Result<Support, Failure> {
+        let unusable = |name: &str, diagnostics: Vec<Diagnostic>| {
+            for diagnostic in &diagnostics {
+                anstream::eprintln!("{}", diagnostic.coloured());
+            }
+            Failure::new(Exit::Failed, format!("{name} cannot be used"))
+        };
+        let built_in = "rules/support.yaml";
+        let mut support =
+            Support::parse(built_in, SUPPORT).map_err(|found| unusable(built_in, found))?;
+        let path = self.config_dir.join("support.yaml");
+        let name = path.display().to_string();
+        match std::fs::read_to_string(&path) {
+            Ok(text) => support
+                .overlay(Support::parse(&name, &text).map_err(|found| unusable(&name, found))?),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Failure::new(Exit::Failed, format!("{name}: {error}"))),
+        }
+        Ok(support)
     }
 
     fn root(&self) -> PathBuf {
@@ -283,10 +371,12 @@ impl Own {
         let examined = common.home.as_deref().or(common.world.as_deref());
         Ok(match examined {
             None => self.root(),
-            Some(examined) => self
-                .root()
-                .join("homes")
-                .join(folder_name(&absolute(examined)?)),
+            // One home has one state folder, however its path is written.
+            Some(examined) => {
+                let path = absolute(examined)?;
+                let real = path.canonicalize().unwrap_or(path);
+                self.root().join("homes").join(folder_name(&real))
+            }
         })
     }
 

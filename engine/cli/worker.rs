@@ -3,25 +3,53 @@
 use crate::args::{Common, Worker as Arguments};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::office::{self, Office};
-use crate::setup;
-use axiowl_pipeline::{Ledger, Worker};
+use crate::setup::{self, Setup};
+use axiowl_pipeline::{Ledger, Worker, WorkerError};
 
 /// Delivers a message and whatever else waits for its session.
 pub fn run(arguments: &Arguments, common: &Common) -> Outcome {
     let id = office::message_id(&arguments.message)?;
-    let setup = setup::open(common)?;
-    let office = Office::new(&setup)?;
-    let ledger = Ledger::open(&setup.state).map_err(|error| office::ledger_failure(&error))?;
-    let edges = office::edges(&setup);
+    let (setup, ledger) = open(id, common)?;
+    with(&setup, &ledger, |worker| worker.run(id))?;
+    Ok(Exit::Done)
+}
+
+/// Opens what dealing with one message needs: the ledger, and its target's rule and no other.
+pub fn open(id: axiowl_model::MessageId, common: &Common) -> Result<(Setup, Ledger), Failure> {
+    let ledger = office::ledger(&setup::open_where(common, |_| false)?)?;
+    let message = ledger
+        .message(id)
+        .map_err(|error| office::ledger_failure(&error))?;
+    let setup = setup::open_for(common, &message.target.key)?;
+    Ok((setup, ledger))
+}
+
+/// Lets a worker of this command do something.
+pub fn with<T>(
+    setup: &Setup,
+    ledger: &Ledger,
+    work: impl FnOnce(&Worker<'_>) -> Result<T, WorkerError>,
+) -> Result<T, Failure> {
+    let office = Office::new(setup)?;
+    let edges = office::edges(setup)?;
     let limits = office::limits(&setup.config);
     let worker = Worker {
         state_root: &setup.state,
-        ledger: &ledger,
+        ledger,
         log: &setup.evidence,
         edges: &edges,
         surroundings: &office,
         limits: &limits,
     };
-    worker.run(id).map_err(|error| Failure::caused(&error))?;
-    Ok(Exit::Done)
+    work(&worker).map_err(|error| {
+        let mut failure = Failure::caused(&error);
+        failure.hint = match &error {
+            WorkerError::Ledger(error) => error.hint(),
+            WorkerError::UnderWay { message } => Some(format!(
+                "`axiowl message {message} --follow` shows how it goes"
+            )),
+            _ => None,
+        };
+        failure
+    })
 }

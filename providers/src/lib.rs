@@ -22,6 +22,7 @@ mod facts;
 mod follow;
 mod ground;
 mod in_flight;
+mod no_route;
 mod opencode_facts;
 mod processes;
 mod version;
@@ -31,19 +32,26 @@ use axiowl_pipeline::identity::IdentityVerifier;
 use axiowl_sources::NativeFacts;
 use std::sync::Arc;
 
-/// The delivery edges of this build, for the pipeline's edge table.
+/// The delivery edges of this build, for the pipeline's edge table: those that deliver, and
+/// one for each known surface without a route, which says what is missing.
 pub fn edges() -> Vec<Box<dyn Edge>> {
+    let mut edges = delivering();
+    edges.extend(no_route::NO_ROUTES.map(|surface| Box::new(surface) as Box<dyn Edge>));
+    edges
+}
+
+/// Whether an edge delivers to a provider's sessions.
+pub fn serves(provider: &str) -> bool {
+    delivering().iter().any(|edge| edge.provider() == provider)
+}
+
+fn delivering() -> Vec<Box<dyn Edge>> {
     vec![
         Box::new(claude_code_cli::ClaudeCodeCli),
         Box::new(codex::Codex::CLI),
         Box::new(codex::Codex::AGENTS),
         Box::new(echo::Echo),
     ]
-}
-
-/// Whether an edge delivers to a provider's sessions.
-pub fn serves(provider: &str) -> bool {
-    edges().iter().any(|edge| edge.provider() == provider)
 }
 
 /// What native code answers to rules.
@@ -68,5 +76,6 @@ mod tests {
         assert_eq!(distinct.len(), keys.len());
         assert!(serves("codex_cli") && serves("codex") && serves("echo"));
         assert!(serves("claude_code_cli") && !serves("remote") && !serves(""));
+        assert!(!serves("cursor") && keys.contains(&"cursor"));
     }
 }

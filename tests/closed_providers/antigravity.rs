@@ -112,7 +112,7 @@ fn x15_what_the_summaries_do_not_list_is_evidence_only() {
     for (session, source) in [
         (listed(12), "antigravity_unlisted_conversation"),
         (listed(2), "antigravity_unlisted_conversation"),
-        (listed(4), "antigravity_summary_alone"),
+        (listed(4), "antigravity_unproven_conversation"),
     ] {
         let (_, _, status, sendable, by) = scope.says(&session);
         assert_eq!(

@@ -128,17 +128,8 @@ fn complete(
     known: &[String],
 ) -> Row {
     let mut row = base.clone();
-    for (name, cut) in rows.cut.iter().flatten() {
-        let part = text(value(base, &cut.from)).and_then(|text| {
-            let found = cut.by.0.captures(&text)?;
-            let part = found.get(1).or_else(|| found.get(0))?;
-            Some(Value::String(part.as_str().to_owned()))
-        });
-        row.insert(name.clone(), part.unwrap_or(Value::Null));
-    }
-    let base = row.clone();
     for indexed in joins {
-        row.insert(indexed.join.name.value.clone(), joined(indexed, &base));
+        row.insert(indexed.join.name.value.clone(), joined(indexed, base));
     }
     let replacements = rows.first_of.iter().flatten().filter_map(|(name, fields)| {
         let found = fields

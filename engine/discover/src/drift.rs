@@ -57,6 +57,18 @@ pub fn judge(
     }
     let based = || bases.iter().filter_map(|name| tables.tables.get(*name));
     let matched: usize = based().map(|table| table.files_matched).sum();
+    // What could not be read is said by its own issue; the rule cannot be said to fit it.
+    if based().any(|table| table.incomplete) {
+        verdict = Verdict::Drift;
+    }
+    let unfit: usize = based().map(|table| table.not_understood.len()).sum();
+    if matched > 0 && unfit >= matched {
+        verdict = Verdict::Blind;
+        issues.push(Issue::new(
+            codes::BLIND,
+            format!("no record of any of {matched} files was understood"),
+        ));
+    }
     let present = based().any(|table| table.root_exists);
     if kept == 0 && dropped == 0 && present {
         if matched > 0 {

@@ -15,7 +15,7 @@ pub fn chain(agent: &DiscoveredAgent) -> String {
         (true, false) => "enrols, cannot be sent to".to_owned(),
         _ => format!("evidence only: {}", display_safe(&agent.reason)),
     };
-    let _ = writeln!(out, "{name}  {}", agent.key);
+    let _ = writeln!(out, "{name}  {}", display_safe(&agent.key.to_string()));
     let _ = writeln!(out, "  {verdict}");
     let _ = writeln!(
         out,

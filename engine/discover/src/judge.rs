@@ -2,6 +2,7 @@
 //!
 //! Grants come from the proof ladder alone. Everything after it can only take away.
 
+use crate::aliases;
 use crate::assemble::{Assembled, fill};
 use crate::condition::{Scope, targeted, text, time, value};
 use crate::coverage::Coverage;
@@ -196,7 +197,8 @@ impl Bench<'_> {
         if status == Status::Active && kind == Kind::Main && !enroll {
             status = Status::EvidenceOnly;
         }
-        let (aliases, guarded_aliases) = self.aliases(row, session, name.as_ref(), free_aliases);
+        let (aliases, guarded_aliases) =
+            aliases::of(rule, row, session, name.as_ref(), free_aliases);
         let cwd_field = rule
             .rows
             .cwd
@@ -403,48 +405,6 @@ impl Bench<'_> {
 
     fn filled(&self, template: &Template, scope: &Scope) -> Option<String> {
         fill(template, scope.row, self.tables, self.world)
-    }
-
-    /// Aliases: the engine's own session forms, and those with free text, which the registry
-    /// refuses where they would divert somebody else's name.
-    fn aliases(
-        &self,
-        row: &axiowl_sources::Row,
-        session: &str,
-        name: Option<&Name>,
-        from_script: Vec<String>,
-    ) -> (Vec<String>, Vec<String>) {
-        let bare = session.rsplit_once(':').map_or(session, |(_, bare)| bare);
-        let named = name
-            .filter(|name| !name.is_session_id)
-            .map(|name| name.text.as_str());
-        let (mut own, mut guarded) = (Vec::new(), from_script);
-        for template in &self.loaded.rule.aliases {
-            let filled = template.fill(
-                |field| match field {
-                    "name" => named.map(Into::into),
-                    "session" => Some(session.into()),
-                    field => text(value(row, field)).map(Into::into),
-                },
-                |_| None,
-            );
-            let Some(alias) = filled.filter(|alias| Some(alias.as_str()) != named) else {
-                continue;
-            };
-            let agent_form = named.is_some_and(|name| alias == format!("{name} agent"));
-            if agent_form && named.is_some_and(|name| name.to_lowercase().ends_with("agent")) {
-                continue;
-            }
-            let list = if agent_form || alias.contains(bare) {
-                &mut own
-            } else {
-                &mut guarded
-            };
-            if !list.contains(&alias) {
-                list.push(alias);
-            }
-        }
-        (own, guarded)
     }
 }
 

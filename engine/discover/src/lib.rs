@@ -4,6 +4,7 @@
 //! production cannot disagree. This crate reads provider files only through
 //! `axiowl-sources`, keeps nothing, and knows no provider by name.
 
+mod aliases;
 mod assemble;
 mod condition;
 mod copies;
@@ -15,6 +16,7 @@ mod judge;
 mod naming;
 mod policy;
 mod run;
+mod several;
 mod transcript;
 
 pub use run::{Found, Options, Report, SourceCount, discover, row_of};

@@ -18,8 +18,7 @@ pub struct Name {
 /// A name longer than this is cut: a registry is no place for a whole prompt.
 const LONGEST: usize = 200;
 
-/// Tries the candidates in order; `when` says whether a condition holds and what it saw,
-/// `note(won, words, place)` hears about each.
+/// Tries the candidates in order; `note(won, words, place)` hears about each.
 pub fn choose(
     naming: &Naming,
     scope: &Scope,
@@ -31,7 +30,7 @@ pub fn choose(
         targeted,
         ..
     } = *scope;
-    for candidate in &naming.candidates {
+    for (place, candidate) in naming.candidates.iter().enumerate() {
         let label = &candidate.label;
         let from = &candidate.from.value;
         let barred = candidate.when.as_ref().map(|when| scope.eval(when));
@@ -56,6 +55,15 @@ pub fn choose(
                     format!("{label} ({from}): {text:?}{weak}"),
                     Some(candidate.span),
                 );
+                for later in naming.candidates.iter().skip(place + 1) {
+                    let seen = self::text(value(row, &later.from.value))
+                        .map_or("absent".into(), |raw| {
+                            format!("saw {:?}", clip(&display_safe(&raw), 60))
+                        });
+                    let words =
+                        format!("{} ({}): not needed, {seen}", later.label, later.from.value);
+                    note(false, words, Some(later.span));
+                }
                 return Some(Name {
                     text,
                     weak: candidate.weak,
@@ -162,33 +170,70 @@ fn rejected(reject: Reject, text: &str, session: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axiowl_lang::at::At;
+    use axiowl_lang::cond::{Cond, Test};
+    use axiowl_model::Timestamp;
+    use axiowl_sources::World;
     use serde_json::json;
+    use std::collections::BTreeMap;
 
     #[test]
-    fn a_candidate_counts_only_when_its_condition_holds() {
-        let naming: Naming = serde_yaml::from_str(
-            "candidates:\n  - { from: title, label: by hand, when: { by_hand: true } }\n  - { from: title, label: generated, weak: true }\n",
-        )
-        .unwrap();
-        let choose_for = |by_hand: bool| {
-            let row = json!({ "title": "Port the lexer", "by_hand": by_hand });
-            let mut notes = Vec::new();
-            let when = |cond: Option<&Cond>| (cond.is_none() || by_hand, "by_hand is no".into());
-            let name = choose(
-                &naming,
-                row.as_object().unwrap(),
-                "s",
-                Targeted::None,
-                &when,
-                &mut |won, words, _| notes.push((won, words)),
-            )
-            .unwrap();
-            (name.text, name.weak, notes)
+    fn a_candidate_counts_only_where_its_condition_holds_and_says_why_not() {
+        let chosen = Cond::Field {
+            name: At::unplaced("chosen".into()),
+            test: At::unplaced(Test::Equals(true.into())),
         };
-        let (text, weak, _) = choose_for(true);
-        assert_eq!((text.as_str(), weak), ("Port the lexer", false));
-        let (text, weak, notes) = choose_for(false);
-        assert_eq!((text.as_str(), weak), ("Port the lexer", true));
-        assert_eq!(notes[0], (false, "by hand: by_hand is no".to_owned()));
+        let candidate = |label: &str, weak, when| {
+            At::unplaced(Candidate {
+                from: At::unplaced("name".into()),
+                label: label.into(),
+                weak,
+                clip: None,
+                basename: false,
+                first_line: false,
+                prefix: None,
+                when,
+                strip: Vec::new(),
+            })
+        };
+        let naming = Naming {
+            candidates: vec![
+                candidate("chosen", false, Some(chosen)),
+                candidate("made", true, None),
+            ],
+            reject: None,
+            session_fallback: None,
+        };
+        let now = Timestamp::from_millis(0);
+        let world = World::real("/h".into(), BTreeMap::new(), now);
+        let roots = BTreeMap::new();
+        let named = |chosen: bool| {
+            let row = json!({ "name": "Design Review", "chosen": chosen });
+            let scope = Scope {
+                row: row.as_object().unwrap(),
+                world: &world,
+                roots: &roots,
+                session: "s1",
+                targeted: Targeted::None,
+            };
+            let mut notes = Vec::new();
+            let name = choose(&naming, &scope, &mut |won, words, _| {
+                notes.push((won, words))
+            });
+            (name.unwrap(), notes)
+        };
+        let (name, notes) = named(true);
+        assert_eq!((name.text.as_str(), name.weak), ("Design Review", false));
+        assert!(
+            notes[0].0 && !notes[1].0,
+            "the winner first, then what it beat: {notes:?}"
+        );
+        let (name, notes) = named(false);
+        assert_eq!((name.text.as_str(), name.weak), ("Design Review", true));
+        assert!(
+            notes[0].1.contains("chosen is true, saw false"),
+            "{}",
+            notes[0].1
+        );
     }
 }

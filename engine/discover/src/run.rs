@@ -10,7 +10,7 @@ use axiowl_lang::fields::row_fields;
 use axiowl_lang::guard::guards;
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::source::Source;
-use axiowl_model::{DiscoveredAgent, Issue, LOCAL_NODE, Verdict, codes};
+use axiowl_model::{DiscoveredAgent, Issue, LOCAL_NODE, Step, Verdict, codes};
 use axiowl_sources::read::{COPY_BYTES, ReadOptions, Tables, read_all};
 use axiowl_sources::{Row, World};
 use rayon::prelude::*;
@@ -26,6 +26,8 @@ pub struct Options {
     pub trace: bool,
     /// Scan whole files where the windows gave no name.
     pub deep: bool,
+    /// With `deep`: only files whose path holds one of these; every file when empty.
+    pub deep_only: Vec<String>,
     /// Node of the rows.
     pub node: String,
     /// Id of the provider home that is read; empty for the default one.
@@ -36,6 +38,8 @@ pub struct Options {
     pub threads: Option<usize>,
     /// Bytes of a SQLite store that a private copy is made of.
     pub copy_bytes: u64,
+    /// Whether `command` sources run their programs.
+    pub allow_commands: bool,
 }
 
 impl Default for Options {
@@ -44,17 +48,19 @@ impl Default for Options {
             target: None,
             trace: false,
             deep: false,
+            deep_only: Vec::new(),
             node: LOCAL_NODE.into(),
             home: String::new(),
             coverage: None,
             threads: None,
             copy_bytes: COPY_BYTES,
+            allow_commands: false,
         }
     }
 }
 
 /// What was read from one source.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceCount {
     /// Files its patterns matched.
     pub files_matched: usize,
@@ -218,9 +224,11 @@ fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement
     let rule = &loaded.rule;
     let read = ReadOptions {
         deep: options.deep,
+        deep_only: options.deep_only.clone(),
         strong_fields: strong_fields(loaded),
         threads: options.threads,
         copy_bytes: options.copy_bytes,
+        allow_commands: options.allow_commands && loaded.commands_trusted(),
     };
     let tables = read_all(loaded, world, &read);
     let known: Vec<String> = row_fields(rule).into_iter().collect();
@@ -254,15 +262,23 @@ fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement
     const WORTH_THREADS: usize = 512;
     let judge = |reviewer: &Option<Reviewer>, assembled: Assembled| {
         let copies = copies.get(&assembled.session).copied().unwrap_or(1);
-        let judged = bench.judge(&assembled, copies, reviewer.as_ref());
-        let path = match &rule.transcript {
-            Some(transcript) => fill(&transcript.file, &assembled.row, &tables, world),
-            None => assembled
-                .row
-                .get("path")
-                .and_then(|path| path.as_str())
-                .map(str::to_owned),
-        };
+        let mut judged = bench.judge(&assembled, copies, reviewer.as_ref());
+        // The file the row itself stands in; a row of a database has only its transcript.
+        let own = assembled.row.get("path").and_then(|path| path.as_str());
+        let path = own.map(str::to_owned).or_else(|| {
+            let transcript = rule.transcript.as_ref()?;
+            fill(&transcript.file, &assembled.row, &tables, world)
+        });
+        if let Some(path) = path.as_ref().filter(|_| options.trace) {
+            let text = format!("read from {path}");
+            let step = Step {
+                stage: "file".into(),
+                ok: true,
+                text,
+                at: String::new(),
+            };
+            judged.agent.trace.insert(0, step);
+        }
         Candidate {
             judged,
             path,
@@ -375,10 +391,10 @@ fn missing_guard(loaded: &LoadedRule, tables: &Tables) -> Option<String> {
 }
 
 fn optional(loaded: &LoadedRule, source: &str, column: &str) -> bool {
-    match loaded.rule.sources.get(source) {
-        Some(Source::Sqlite(sqlite)) => {
-            sqlite.columns.get(column).is_some_and(|kind| kind.optional)
-        }
-        _ => false,
-    }
+    let columns = match loaded.rule.sources.get(source) {
+        Some(Source::Sqlite(sqlite)) => &sqlite.columns,
+        Some(Source::Tsv(table)) => &table.columns,
+        _ => return false,
+    };
+    columns.get(column).is_some_and(|kind| kind.optional)
 }

@@ -59,6 +59,9 @@ pub struct ProviderConfig {
     pub env: Vec<At<String>>,
     /// A file of `NAME=value` lines its program gets; absolute or with `~/`.
     pub env_file: Option<At<String>>,
+    /// Whether discovery may run the commands of its rule.
+    #[serde(default)]
+    pub commands: bool,
 }
 
 /// What a message may be and do.
@@ -69,10 +72,14 @@ pub struct Limits {
     pub body: ByteSize,
     /// Messages a minute between one sender and one target.
     pub pair_per_minute: u32,
+    /// Messages a minute to one target, whoever sends them.
+    pub target_per_minute: u32,
     /// Sessions a chain of messages may pass through.
     pub hops: u32,
     /// How long a message waits before it expires.
     pub expires: Span,
+    /// How long one delivery may take, the turn it starts included.
+    pub delivery: Span,
     /// Bytes of a live SQLite store that a private copy is made of.
     pub live_store: ByteSize,
 }
@@ -82,8 +89,10 @@ impl Default for Limits {
         Self {
             body: ByteSize(64 << 10),
             pair_per_minute: 10,
+            target_per_minute: 30,
             hops: 8,
             expires: Span(86_400_000),
+            delivery: Span(3_600_000),
             live_store: ByteSize(256 << 20),
         }
     }
@@ -248,11 +257,13 @@ mod tests {
 
     #[test]
     fn every_key_is_read() {
-        let text = "homes: { p: [{ id: work, path: /w/.p }] }\npacks: [~/packs/a]\nexecutables: { p: /usr/bin/p }\nproviders: { p: { env: [P_TOKEN], env_file: ~/p.env } }\nlimits: { body: 4 KiB, pair_per_minute: 2, hops: 3, expires: 1h, live_store: 1 MiB }\nambiguity: refuse\nretention: 7d\nnode: desk\n";
+        let text = "homes: { p: [{ id: work, path: /w/.p }] }\npacks: [~/packs/a]\nexecutables: { p: /usr/bin/p }\nproviders: { p: { env: [P_TOKEN], env_file: ~/p.env } }\nlimits: { body: 4 KiB, pair_per_minute: 2, target_per_minute: 9, hops: 3, expires: 1h, delivery: 10m, live_store: 1 MiB }\nambiguity: refuse\nretention: 7d\nnode: desk\n";
         let config = Config::parse("config.yaml", text).unwrap();
         assert_eq!(config.homes["p"][0].id.value, "work");
         assert_eq!(config.limits.body, ByteSize(4096));
         assert_eq!(config.limits.expires, Span(3_600_000));
+        assert_eq!(config.limits.delivery, Span(600_000));
+        assert_eq!(config.limits.target_per_minute, 9);
         assert_eq!(config.ambiguity, Ambiguity::Refuse);
         assert_eq!(config.node.as_str(), "desk");
     }

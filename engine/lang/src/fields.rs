@@ -20,7 +20,7 @@ pub const TEMPLATE_NAMES: [&str; 2] = ["name", "session"];
 
 /// All fields of an assembled row:
 ///
-/// - those of every source in `rows.from` ([`source_fields`]), and the names in `rows.cut`;
+/// - those of every source in `rows.from` ([`source_fields`]);
 /// - of a record join and of a document join (`on: "*"`), `as.field` for every field of the
 ///   joined source, and not `as` alone;
 /// - of a join with `member_of` or `exists`, `as` alone, true or false;
@@ -37,14 +37,12 @@ pub fn row_fields(rule: &Rule) -> BTreeSet<String> {
     out
 }
 
-/// The fields a row starts with: those of its sources, those cut out of them, and those of
-/// the engine.
+/// The fields a row starts with: those of its sources and of the engine.
 pub fn base_fields(rule: &Rule) -> BTreeSet<String> {
     let mut out: BTreeSet<String> = ENGINE_FIELDS.iter().map(|f| (*f).to_owned()).collect();
     for from in rule.rows.from.iter().flat_map(|from| from.iter()) {
         out.extend(source_fields(rule, from));
     }
-    out.extend(rule.rows.cut.iter().flat_map(|m| m.keys().cloned()));
     out
 }
 

@@ -138,6 +138,18 @@ impl RuleFolder {
         Some((source, holder))
     }
 
+    /// The layers whose folders made this rule, with the digest of each.
+    pub(crate) fn made_of(&self) -> Vec<(Layer, String)> {
+        match &self.patched {
+            None => vec![(self.layer.clone(), self.digest())],
+            Some(patched) => {
+                let mut out = patched.patch.made_of();
+                out.extend(patched.base.made_of());
+                out
+            }
+        }
+    }
+
     /// The text of `rule.yaml` under the path to show.
     pub(crate) fn main(&self) -> SourceText {
         let note = match &self.origins {
@@ -197,6 +209,10 @@ fn read_text(path: &Path, max: usize) -> Result<String, Diagnostic> {
         std::io::ErrorKind::NotFound => unreadable(path, "there is no such file"),
         _ => unreadable(path, &e.to_string()),
     };
+    // Opening a pipe would wait for somebody to write into it.
+    if !std::fs::metadata(path).map_err(fail)?.is_file() {
+        return Err(unreadable(path, "it is no regular file"));
+    }
     let file = std::fs::File::open(path).map_err(fail)?;
     let mut bytes = Vec::new();
     file.take(max as u64 + 1)

@@ -98,12 +98,6 @@ fn columns(rule: &Rule, field: &str, depth: usize) -> Vec<(String, String)> {
             .flat_map(|n| columns(rule, n, depth + 1))
             .collect();
     }
-    if let Some(cut) = rule.rows.cut.as_ref().and_then(|m| m.get(field)) {
-        return match cut.from.as_str() == field {
-            true => base(rule, field),
-            false => columns(rule, &cut.from, depth + 1),
-        };
-    }
     let joins = || rule.rows.join.iter().flatten();
     if let Some(join) = joins().find(|j| j.name.as_str() == field) {
         return answer(join);

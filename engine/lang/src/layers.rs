@@ -118,7 +118,14 @@ pub fn load_stack(
     };
     for provider in stack.providers().into_iter().filter(|p| wanted(p)) {
         if let Some(mut loaded) = best(provider, stack, &mut set.problems) {
-            trust::withhold(&mut loaded, trusted);
+            // What is compiled in may run, wherever a copy of it stands.
+            let may_run = |digest: &str| {
+                trusted.is_some_and(|known| known.contains(digest))
+                    || stack
+                        .built_in(provider)
+                        .is_some_and(|f| f.digest() == digest)
+            };
+            trust::withhold(&mut loaded, &may_run);
             let kept = loaded.withheld.iter();
             set.notices.extend(kept.map(|w| trust::notice(&loaded, w)));
             let drift = loaded

@@ -33,6 +33,7 @@ pub mod secrets;
 mod shares;
 pub mod source;
 pub mod stack;
+pub mod support;
 pub mod template;
 mod transcript;
 mod tree;

@@ -41,6 +41,8 @@ pub struct LoadedRule {
     pub patched: Option<Patched>,
     /// The folder its policy stands in: layer and digest.
     pub policy_home: Option<(Layer, String)>,
+    /// The folders whose texts it was made of: layer and digest.
+    pub made_of: Vec<(Layer, String)>,
     /// Parts that could run and are not trusted.
     pub withheld: Vec<Withheld>,
 }
@@ -140,6 +142,7 @@ pub fn load<'f>(
             warnings: tidy(parts.found),
             patched: folder.patched.clone(),
             policy_home: parts.policy_home,
+            made_of: parts.made_of,
             withheld: Vec::new(),
             files: parts
                 .files
@@ -173,6 +176,7 @@ struct Parts {
     shared: Option<usize>,
     policy: Option<usize>,
     policy_home: Option<(Layer, String)>,
+    made_of: Vec<(Layer, String)>,
 }
 
 impl Parts {
@@ -180,6 +184,9 @@ impl Parts {
         self.files.push(file);
         self.trees.push(tree);
         let origins = holder.origins.clone().filter(|_| whole);
+        if whole {
+            self.made_of.extend(holder.made_of());
+        }
         self.homes.push((holder.layer.clone(), origins));
         // A rule has three files at most.
         u16::try_from(self.files.len() - 1).unwrap_or(u16::MAX)

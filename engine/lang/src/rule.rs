@@ -8,7 +8,7 @@ use crate::cond::Cond;
 pub use crate::identity::{IdentityClass, IdentityRule, Require};
 pub use crate::root::RootRule;
 use crate::scalar::{OneOrMany, Pattern};
-use crate::source::Source;
+use crate::source::{STATE_ROOT, Source};
 use crate::template::Template;
 pub use crate::transcript::{Transcript, TranscriptRecord};
 use axiowl_model::{Kind, Status};
@@ -89,6 +89,16 @@ impl Rule {
         match &self.scope {
             Some(word) => word.clone(),
             None => self.provider.replace('_', "-"),
+        }
+    }
+}
+
+impl Rule {
+    /// Whether a further home of the provider stands for this root.
+    pub fn is_home(&self, root: &str) -> bool {
+        match &self.home {
+            Some(named) => named.iter().any(|name| name.as_str() == root),
+            None => root != STATE_ROOT,
         }
     }
 }
@@ -195,9 +205,6 @@ pub struct Rows {
     pub from: Option<OneOrMany<At<String>>>,
     /// The provider session id.
     pub session: Option<At<Template>>,
-    /// Fields cut out of others by a pattern, before anything is joined, so that joins can
-    /// use them; absent when the pattern does not match.
-    pub cut: Option<BTreeMap<String, At<Cut>>>,
     /// Fields put in place of a missing one: the first that is present.
     #[serde(rename = "let")]
     pub first_of: Option<BTreeMap<String, OneOrMany<At<String>>>>,
@@ -214,16 +221,6 @@ pub struct Rows {
     pub cwd: Option<At<String>>,
     /// Other sources, joined by a field.
     pub join: Option<Vec<At<Join>>>,
-}
-
-/// A field that is part of another one.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Cut {
-    /// The field it is cut from.
-    pub from: At<String>,
-    /// A pattern; its first group (or whole match) is the value.
-    pub by: At<Pattern>,
 }
 
 /// A left join on one field, hash-indexed once.

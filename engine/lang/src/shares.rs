@@ -88,7 +88,6 @@ pub(crate) fn fill(rule: &mut Rule, shared: Rule) {
     let Rows {
         from,
         session,
-        cut,
         first_of,
         make,
         filter,
@@ -100,7 +99,6 @@ pub(crate) fn fill(rule: &mut Rule, shared: Rule) {
     let rows = &mut rule.rows;
     rows.from = rows.from.take().or(from);
     rows.session = rows.session.take().or(session);
-    rows.cut = rows.cut.take().or(cut);
     rows.first_of = rows.first_of.take().or(first_of);
     rows.make = rows.make.take().or(make);
     rows.filter = rows.filter.take().or(filter);

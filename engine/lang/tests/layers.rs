@@ -309,3 +309,55 @@ fn the_policy_of_a_pack_runs_only_when_its_content_is_trusted() {
     });
     assert!(set.get("one").unwrap().policy.is_some());
 }
+
+/// A command is not run before it was trusted, whoever wrote it; a copy of a built-in one may.
+#[test]
+fn commands_run_only_when_they_are_built_in_or_trusted() {
+    let command = |argv: &str| {
+        let source = format!(
+            "sources:\n  c: {{ command: {{ argv: {argv}, readonly: proven, reason: seen, fields: {{ up: /up }} }} }}\n"
+        );
+        let joined = "session: \"{id}\", join: [ { with: c, on: \"*\", as: c } ] }";
+        rule("one", "t", "")
+            .replace("sources:\n", &source)
+            .replace("session: \"{id}\" }", joined)
+    };
+    let built_in = command("[tool, list]");
+    let dir = tempfile::tempdir().unwrap();
+    let load = |text: &str, trusted: &std::collections::BTreeSet<String>| {
+        put(dir.path(), "one/rule.yaml", text);
+        let set = load_all(&Sources {
+            built_in: &[("one", "rule.yaml", &built_in)],
+            user: Some(dir.path()),
+            trusted: Some(trusted),
+            ..Sources::default()
+        });
+        assert!(set.problems().is_empty(), "{:?}", set.problems());
+        set.get("one").unwrap().clone()
+    };
+    let nobody = std::collections::BTreeSet::new();
+    assert!(load(&built_in, &nobody).commands_trusted());
+    let edited = command("[tool, show]");
+    let loaded = load(&edited, &nobody);
+    assert!(!loaded.commands_trusted());
+    // It bars nobody, so the rest of the rule works.
+    assert_eq!(loaded.withheld[0].bars, None);
+    let digest = loaded.withheld[0].part.digest.clone();
+    assert!(load(&edited, &std::collections::BTreeSet::from([digest])).commands_trusted());
+
+    // One whose answer keeps sessions out enrols nobody while it does not run.
+    let barring = format!(
+        "{edited}status: [ {{ when: {{ c.up: true }}, is: stale, error: gone }}, {{ is: active }} ]\n"
+    );
+    assert!(load(&barring, &nobody).withheld[0].bars.is_some());
+
+    // A patch that brings the command is what has to be trusted.
+    let base = load(&built_in, &nobody).digest.clone();
+    let patch = format!(
+        "axiowl: 1\nprovider: one\nextends: builtin\nbase: {base}\noverride:\n  sources.c.command.argv: {{ replace: [tool, drop] }}\n"
+    );
+    let loaded = load(&patch, &nobody);
+    assert!(!loaded.commands_trusted());
+    let digest = loaded.withheld[0].part.digest.clone();
+    assert!(load(&patch, &std::collections::BTreeSet::from([digest])).commands_trusted());
+}

@@ -121,7 +121,6 @@ fn the_fields_of_a_row_are_exactly_these() {
         "best",
         "composed",
         "cwd",
-        "day",
         "desk_title",
         "file",
         "folder",

@@ -49,6 +49,8 @@ pub mod codes {
     pub const EMPTY_FILE: &str = "empty_file";
     /// A cap on bytes, rows or files was reached; what lies beyond was not read.
     pub const CAP: &str = "cap_reached";
+    /// A command of a rule was not run: programs run in discovery only where the user says so.
+    pub const COMMAND_OFF: &str = "command_off";
     /// A root that the environment names does not exist.
     pub const ROOT_MISSING: &str = "root_missing";
     /// A path leads out of the declared roots.

@@ -19,7 +19,7 @@ pub use discovered::{Decision, DiscoveredAgent, DiscoverySummary, Kind, Status, 
 pub use issue::{Issue, codes};
 pub use key::SessionKey;
 pub use message::{MessageId, RunId, VISIBLE_MARK};
-pub use stage::{Evidence, Stage, StageLine};
+pub use stage::{Evidence, Move, Stage, StageLine};
 pub use text::{UNTITLED, clip, display_safe, is_blank_name, is_uuid};
 pub use time::{Timestamp, TimestampError};
 

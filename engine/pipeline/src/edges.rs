@@ -1,8 +1,15 @@
 //! Which edge delivers. The provider key of the target alone decides; there is no fallback.
+//!
+//! An edge leaves the table only together with the target it was picked for
+//! ([`TargetEdge`]), and the pipeline calls edges in no other way: what was picked for one
+//! session cannot be used for another, let alone for another surface.
 
-use crate::edge::{Edge, Target};
-use axiowl_model::LOCAL_NODE;
+use crate::edge::{
+    Delivery, Edge, EdgeContext, EdgeError, Finding, Liveness, Progress, Target, TranscriptLook,
+};
+use axiowl_model::{LOCAL_NODE, MessageId, RunId};
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 /// The provider key reserved for sessions behind another node.
 const REMOTE: &str = "remote";
@@ -11,6 +18,14 @@ const REMOTE: &str = "remote";
 pub struct EdgeTable {
     edges: BTreeMap<&'static str, Box<dyn Edge>>,
     node: String,
+}
+
+/// Two edges claim one provider, and nobody can say which would deliver.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("two delivery edges serve the provider `{provider}`")]
+pub struct TwoEdges {
+    /// Its key.
+    pub provider: &'static str,
 }
 
 /// No edge may deliver to a target.
@@ -36,16 +51,22 @@ pub enum NoEdge {
 }
 
 impl EdgeTable {
-    /// A table of edges for the node `local`. Of two edges with one provider key the later
-    /// stays.
-    pub fn new(edges: impl IntoIterator<Item = Box<dyn Edge>>) -> Self {
-        Self {
-            edges: edges
-                .into_iter()
-                .map(|edge| (edge.provider(), edge))
-                .collect(),
-            node: LOCAL_NODE.into(),
+    /// A table of edges for the node `local`.
+    ///
+    /// # Errors
+    /// When two of them have one provider key.
+    pub fn new(edges: impl IntoIterator<Item = Box<dyn Edge>>) -> Result<Self, TwoEdges> {
+        let mut table = BTreeMap::new();
+        for edge in edges {
+            let provider = edge.provider();
+            if table.insert(provider, edge).is_some() {
+                return Err(TwoEdges { provider });
+            }
         }
+        Ok(Self {
+            edges: table,
+            node: LOCAL_NODE.into(),
+        })
     }
 
     /// Names this node otherwise.
@@ -63,7 +84,7 @@ impl EdgeTable {
     ///
     /// # Errors
     /// When there is none, with the reason.
-    pub fn pick(&self, target: &Target) -> Result<&dyn Edge, NoEdge> {
+    pub fn pick<'a>(&'a self, target: &'a Target) -> Result<TargetEdge<'a>, NoEdge> {
         let key = &target.key;
         if key.provider == REMOTE {
             return Err(NoEdge::Remote);
@@ -74,10 +95,94 @@ impl EdgeTable {
             });
         }
         match self.edges.get(key.provider.as_str()) {
-            Some(edge) => Ok(edge.as_ref()),
+            Some(edge) => Ok(TargetEdge {
+                edge: edge.as_ref(),
+                target,
+            }),
             None => Err(NoEdge::UnknownProvider {
                 provider: key.provider.clone(),
             }),
         }
+    }
+}
+
+/// The edge of one target, and no other's.
+#[derive(Clone, Copy)]
+pub struct TargetEdge<'a> {
+    edge: &'a dyn Edge,
+    target: &'a Target,
+}
+
+/// One message as an edge is given it, apart from the target.
+pub(crate) struct Letter<'a> {
+    pub message_id: MessageId,
+    pub run_id: RunId,
+    pub visible_body: &'a str,
+    pub deadline: Instant,
+    pub output_cap: usize,
+    pub transcript: &'a dyn TranscriptLook,
+}
+
+impl<'a> TargetEdge<'a> {
+    /// The provider it serves, which is the target's.
+    pub fn provider(&self) -> &'static str {
+        self.edge.provider()
+    }
+
+    /// Whether its target is idle, open with a door, or open without one. Reads only.
+    pub fn probe(&self, context: &EdgeContext<'_>) -> Liveness {
+        self.edge.probe(context, self.target)
+    }
+
+    /// Addresses a message to its target.
+    pub(crate) fn addressed<'b>(self, letter: &Letter<'b>) -> Addressed<'b>
+    where
+        'a: 'b,
+    {
+        Addressed {
+            edge: self.edge,
+            delivery: Delivery {
+                message_id: letter.message_id,
+                run_id: letter.run_id,
+                target: self.target,
+                visible_body: letter.visible_body,
+                deadline: letter.deadline,
+                output_cap: letter.output_cap,
+                transcript: letter.transcript,
+            },
+        }
+    }
+}
+
+/// A message, its target and its target's edge.
+pub(crate) struct Addressed<'a> {
+    edge: &'a dyn Edge,
+    delivery: Delivery<'a>,
+}
+
+impl<'a> Addressed<'a> {
+    pub fn delivery(&self) -> &Delivery<'a> {
+        &self.delivery
+    }
+
+    pub fn probe(&self, context: &EdgeContext<'_>) -> Liveness {
+        self.edge.probe(context, self.delivery.target)
+    }
+
+    #[expect(clippy::result_large_err, reason = "see `Edge::submit`")]
+    pub fn submit(
+        &self,
+        context: &EdgeContext<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), EdgeError> {
+        self.edge.submit(context, &self.delivery, progress)
+    }
+
+    pub fn find(&self, context: &EdgeContext<'_>) -> Finding {
+        self.edge.find(context, &self.delivery)
+    }
+
+    pub fn settle(&self, context: &EdgeContext<'_>) -> Option<Finding> {
+        self.edge.settle(context, &self.delivery)
     }
 }

@@ -1,12 +1,15 @@
 //! `evidence.log`: one JSON line for every decision, with its reason. Discovery, merge,
 //! resolution and delivery all write here. It must never hold a body, a secret or an
-//! environment; callers give ids, names, counts and reasons.
+//! environment; callers give ids, names, counts and reasons, and what looks like a secret in
+//! them is taken out here.
 //!
 //! A log that cannot be written costs no message: the problem goes to `tracing`.
 
+use crate::redact::redact;
 use axiowl_model::Timestamp;
 use axiowl_registry::{create_private_dir, private_file_options};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -36,16 +39,31 @@ fn line(event: &str, at: &str, fields: Value) -> Map<String, Value> {
     line.insert("event".into(), event.into());
     match fields {
         Value::Object(fields) => {
-            for (name, value) in fields {
+            for (name, mut value) in fields {
+                take_out_secrets(&mut value);
                 line.entry(name).or_insert(value);
             }
         }
         Value::Null => {}
-        value => {
+        mut value => {
+            take_out_secrets(&mut value);
             line.insert("value".into(), value);
         }
     }
     line
+}
+
+fn take_out_secrets(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(cleaned) = redact(text) {
+                *text = cleaned;
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(take_out_secrets),
+        Value::Object(fields) => fields.values_mut().for_each(take_out_secrets),
+        _ => {}
+    }
 }
 
 impl EvidenceLog {
@@ -195,6 +213,18 @@ mod tests {
             assert_eq!(mode(log.path()), 0o600);
             assert_eq!(mode(log.path().parent().unwrap()), 0o700);
         }
+    }
+
+    #[test]
+    fn no_secret_gets_in_however_deep_it_lies() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = EvidenceLog::at(dir.path());
+        let secret = "sk-ant-api03-0123456789abcdefgh";
+        log.record("a", json!({"x": [{"y": format!("key {secret}")}], "n": 1}));
+        log.record("b", json!(secret));
+        let text = std::fs::read_to_string(log.path()).unwrap();
+        assert!(!text.contains(secret), "{text}");
+        assert_eq!(lines(log.path())[0]["x"][0]["y"], "key [redacted]");
     }
 
     #[test]

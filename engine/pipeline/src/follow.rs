@@ -1,7 +1,7 @@
 //! Watches the ledger until a message is where its sender wants it, or will not get there.
 
 use crate::ledger::{Ledger, LedgerError};
-use axiowl_model::{MessageId, Stage, StageLine};
+use axiowl_model::{MessageId, Move, Stage, StageLine};
 use std::time::{Duration, Instant};
 
 /// How waiting for a message ended.
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 pub enum Followed {
     /// It got at least as far as wanted.
     Reached(Stage),
-    /// It ended, or hangs, elsewhere.
+    /// It ended, or rests, there.
     Ended(Stage),
     /// The time is up; the message goes on.
     TimedOut(Stage),
@@ -47,19 +47,26 @@ pub fn stage_exit_code(stage: Stage) -> u8 {
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
-/// Waits until a message reaches `wanted` (a stage of the good path) and `busy` says that
-/// nothing more is coming, gives each of its stage lines to `line` as it appears, and calls
+/// What is waited for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Until {
+    /// A stage of the good path, or one that no good stage follows.
+    Stage(Stage),
+    /// Nobody delivers it, and it does not wait for delivery.
+    Rest,
+}
+
+/// Waits for a message, gives each of its stage lines to `line` as it appears, and calls
 /// `meanwhile` about every two seconds.
 ///
 /// # Errors
 /// An unknown message, or the database.
-pub(crate) fn wait_for(
+pub(crate) fn wait(
     ledger: &Ledger,
     id: MessageId,
-    wanted: Stage,
+    until: Until,
     timeout: Duration,
     line: &mut dyn FnMut(StageLine),
-    busy: &mut dyn FnMut() -> Result<bool, LedgerError>,
     meanwhile: &mut dyn FnMut(),
 ) -> Result<Followed, LedgerError> {
     let begin = Instant::now();
@@ -67,28 +74,28 @@ pub(crate) fn wait_for(
     let mut cared_for = begin;
     let mut stage = ledger.message(id)?.stage;
     loop {
+        // Asked before the lines are read: what is written before its end is among them.
+        let rests = match until {
+            Until::Rest => ledger.rests(id)?,
+            Until::Stage(_) => false,
+        };
         for (number, new) in ledger.lines_since(id, seq)? {
             seq = number;
-            if !new.stage.is_late_proof(stage) {
-                stage = new.stage;
-            }
+            // Late proof is a line, and changes nothing.
+            stage = stage.move_to(new.stage).map_or(new.stage, Move::ends_at);
             pause = FIRST_PAUSE;
             line(new);
         }
-        let reached = stage.rank() >= wanted.rank() && stage.rank().is_some();
-        // An uncertain message moves on only when somebody settles it.
-        let ended = stage.is_terminal() || stage == Stage::Uncertain;
-        if (reached || ended) && !busy()? {
-            // What was written between the last look and the delivery's end.
-            for (_, new) in ledger.lines_since(id, seq)? {
-                line(new);
+        match until {
+            Until::Rest if rests => return Ok(Followed::Ended(stage)),
+            Until::Stage(wanted) if stage.rank() >= wanted.rank() && stage.rank().is_some() => {
+                return Ok(Followed::Reached(stage));
             }
-            let followed = if reached {
-                Followed::Reached
-            } else {
-                Followed::Ended
-            };
-            return Ok(followed(stage));
+            // An uncertain message moves on only when somebody settles it.
+            Until::Stage(_) if stage.is_terminal() || stage == Stage::Uncertain => {
+                return Ok(Followed::Ended(stage));
+            }
+            _ => {}
         }
         let left = timeout.saturating_sub(begin.elapsed());
         if left.is_zero() {

@@ -1,7 +1,7 @@
 //! What keeps agents from talking in circles. Each guard looks at one message that is about
 //! to be accepted and either lets it pass or says why not; none changes anything.
 
-use crate::ledger::{Ledger, Message, before, now};
+use crate::ledger::{Ledger, Message};
 use crate::limits::Limits;
 use crate::rejection::Why;
 use crate::sender::{Hop, Sender};
@@ -32,29 +32,50 @@ pub enum Guard {
         chain: Vec<String>,
     },
     /// The chain of messages behind it is too long.
-    #[error("{hops} messages led to this one, and at most {limit} may")]
+    #[error(
+        "{} messages led to this one, and at most {limit} may: {}",
+        chain.len(),
+        chain.join(" > ")
+    )]
     TooManyHops {
-        /// Its length.
-        hops: usize,
+        /// The stations, oldest first.
+        chain: Vec<String>,
         /// The cap.
         limit: usize,
     },
     /// Too many messages between the same two.
     #[error(
-        "{count} messages from {sender} to {target} within {} s, and at most {limit} may be sent",
-        window.as_secs()
+        "at most {limit} messages within {} go from {sender} to {target}; the next one may go in {}",
+        shown(*window),
+        shown(*wait)
     )]
-    Rate {
+    PairRate {
         /// The sender's name.
         sender: String,
         /// The target's `agent_id`.
         target: String,
-        /// How many there were.
-        count: usize,
         /// The cap.
         limit: usize,
         /// The window.
         window: Duration,
+        /// How long until there is room again.
+        wait: Duration,
+    },
+    /// Too many messages to one target, whoever sent them.
+    #[error(
+        "at most {limit} messages within {} go to {target}; the next one may go in {}",
+        shown(*window),
+        shown(*wait)
+    )]
+    TargetRate {
+        /// The target's `agent_id`.
+        target: String,
+        /// The cap.
+        limit: usize,
+        /// The window.
+        window: Duration,
+        /// How long until there is room again.
+        wait: Duration,
     },
 }
 
@@ -66,7 +87,8 @@ impl Guard {
             Self::SelfSend { .. } => "self_send",
             Self::Circle { .. } => "hop_circle",
             Self::TooManyHops { .. } => "hop_limit",
-            Self::Rate { .. } => "rate_limit",
+            Self::PairRate { .. } => "rate_limit",
+            Self::TargetRate { .. } => "target_rate_limit",
         }
     }
 
@@ -74,18 +96,27 @@ impl Guard {
     pub fn hint(&self) -> String {
         match self {
             Self::BodyTooLarge { .. } => {
-                "send less, or put the text into a file and send its path".into()
+                "send less, or put the text into a file and send its path; `limits.body` in \
+                 config.yaml holds the cap"
+                    .into()
             }
             Self::SelfSend { .. } => "name another agent as the target".into(),
             Self::Circle { .. } => {
                 "answer the message you got (reply_to) instead of passing it on".into()
             }
             Self::TooManyHops { .. } => {
-                "end the exchange, or let a person start a new one; `limits` in config.yaml \
+                "end the exchange, or let a person start a new one; `limits.hops` in config.yaml \
                  holds the cap"
                     .into()
             }
-            Self::Rate { .. } => "wait a moment; `limits` in config.yaml holds the cap".into(),
+            Self::PairRate { wait, .. } => format!(
+                "send it again in {}; `limits.pair_per_minute` in config.yaml holds the cap",
+                shown(*wait)
+            ),
+            Self::TargetRate { wait, .. } => format!(
+                "send it again in {}; `limits.target_per_minute` in config.yaml holds the cap",
+                shown(*wait)
+            ),
         }
     }
 }
@@ -125,29 +156,25 @@ pub(crate) fn route(
         return Err(Guard::SelfSend { agent_id }.into());
     }
     let been_there = hops.iter().any(|hop| hop.agent.as_ref() == Some(&agent_id));
+    let mut chain: Vec<_> = hops.iter().map(|hop| display_safe(&hop.name)).collect();
     if been_there && !answer {
-        let mut chain: Vec<_> = hops.iter().map(|hop| display_safe(&hop.name)).collect();
         chain.push(display_safe(&sender.name));
         chain.push(agent_id);
         return Err(Guard::Circle { chain }.into());
     }
     if hops.len() > limits.hops {
-        return Err(Guard::TooManyHops {
-            hops: hops.len(),
-            limit: limits.hops,
-        }
-        .into());
+        let limit = limits.hops;
+        return Err(Guard::TooManyHops { chain, limit }.into());
     }
-    let count = ledger.count_pair(sender, target, before(now(), limits.pair_window))?;
-    if count >= limits.pair_messages {
-        return Err(Guard::Rate {
-            sender: display_safe(&sender.name),
-            target: agent_id,
-            count,
-            limit: limits.pair_messages,
-            window: limits.pair_window,
-        }
-        .into());
+    Ok(ledger.rates(limits, sender, target)??)
+}
+
+/// A time as a person says it. A wait is never shown as shorter than it is.
+fn shown(time: Duration) -> String {
+    let seconds = time.as_millis().div_ceil(1000);
+    match seconds {
+        0..=119 => format!("{seconds} s"),
+        120..=7199 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{} h", seconds.div_ceil(3600)),
     }
-    Ok(())
 }

@@ -2,14 +2,16 @@
 //! and who is delivering it. An accepted message survives any crash.
 //!
 //! It decides nothing about targets or providers. A stage changes in one function only
-//! (`stages::step`), which asks [`axiowl_model::Stage::may_follow`]; environments and secrets
-//! have no column.
+//! (`stages::step`), and only by a [`axiowl_model::Move`], which no illegal step has;
+//! environments have no column, and what proves or explains a stage is redacted here.
 
 mod accept;
 mod error;
 mod lease;
 mod message;
 mod queries;
+mod rates;
+mod retention;
 mod schema;
 mod stages;
 
@@ -18,22 +20,42 @@ pub use error::LedgerError;
 pub use lease::{Lease, LeaseAnswer};
 pub use message::Message;
 pub use queries::Inbox;
-pub use stages::Step;
+pub use stages::{Decision, Step};
 
+use crate::clock::Clock;
 use axiowl_model::Timestamp;
 use axiowl_registry::{create_private_dir, private_file_options};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// Longer than any write of another process takes, even with the disk asleep.
 const BUSY_WAIT: Duration = Duration::from_secs(15);
+
+/// How a ledger is opened.
+#[derive(Debug, Clone)]
+pub struct Opening {
+    /// What its times come from.
+    pub clock: Clock,
+    /// How long a write waits for another process's.
+    pub busy_wait: Duration,
+}
+
+impl Default for Opening {
+    fn default() -> Self {
+        Self {
+            clock: Clock::system(),
+            busy_wait: BUSY_WAIT,
+        }
+    }
+}
 
 /// The ledger of one state root. One connection, used by one thread at a time.
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
+    clock: Clock,
     connection: Mutex<Connection>,
 }
 
@@ -43,6 +65,14 @@ impl Ledger {
     /// # Errors
     /// When it was written by a newer AxiOwl, is damaged, or cannot be opened.
     pub fn open(state_root: impl AsRef<Path>) -> Result<Self, LedgerError> {
+        Self::open_with(state_root, Opening::default())
+    }
+
+    /// The same with a clock and a patience of one's own.
+    ///
+    /// # Errors
+    /// As [`Ledger::open`].
+    pub fn open_with(state_root: impl AsRef<Path>, opening: Opening) -> Result<Self, LedgerError> {
         let folder = state_root.as_ref();
         let path = folder.join("messages.db");
         create_private_dir(folder).map_err(LedgerError::io("make", folder))?;
@@ -53,9 +83,10 @@ impl Ledger {
             .write(true)
             .open(&path)
             .map_err(LedgerError::io("open", &path))?;
-        let connection = schema::open(&path, BUSY_WAIT)?;
+        let connection = schema::open(&path, opening.busy_wait)?;
         Ok(Self {
             path,
+            clock: opening.clock,
             connection: Mutex::new(connection),
         })
     }
@@ -63,6 +94,11 @@ impl Ledger {
     /// The database file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The ledger's time.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
@@ -123,22 +159,6 @@ impl From<LedgerError> for Trouble {
     fn from(error: LedgerError) -> Self {
         Self::Known(error)
     }
-}
-
-pub(crate) fn now() -> Timestamp {
-    Timestamp::from(SystemTime::now())
-}
-
-/// A time later by a duration, in the ledger's milliseconds.
-pub(crate) fn after(time: Timestamp, wait: Duration) -> Timestamp {
-    let millis = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
-    Timestamp::from_millis(time.as_millis().saturating_add(millis))
-}
-
-/// A time earlier by a duration.
-pub(crate) fn before(time: Timestamp, span: Duration) -> Timestamp {
-    let millis = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
-    Timestamp::from_millis(time.as_millis().saturating_sub(millis))
 }
 
 #[cfg(test)]

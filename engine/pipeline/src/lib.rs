@@ -10,6 +10,7 @@
 #![warn(missing_docs)]
 
 pub mod body;
+mod clock;
 pub mod edge;
 mod edges;
 mod evidence_log;
@@ -21,6 +22,7 @@ mod limits;
 mod pass;
 mod pipeline;
 mod process;
+mod redact;
 mod rejection;
 mod reply;
 mod request;
@@ -30,15 +32,19 @@ mod sender;
 mod spawn;
 mod worker;
 
-pub use edges::{EdgeTable, NoEdge};
+pub use clock::Clock;
+pub use edges::{EdgeTable, NoEdge, TargetEdge, TwoEdges};
 pub use evidence_log::EvidenceLog;
 pub use follow::{Followed, stage_exit_code};
 pub use guard::Guard;
-pub use ledger::{Inbox, Lease, LeaseAnswer, Ledger, LedgerError, Message, Step};
+pub use ledger::{
+    Decision, Inbox, Lease, LeaseAnswer, Ledger, LedgerError, Message, Opening, Step,
+};
 pub use limits::Limits;
 pub use pass::{PassSummary, REMOTE_OUT_OF_SCOPE, TargetedPass};
 pub use pipeline::Pipeline;
 pub use process::Owner;
+pub use redact::{REDACTED, Redactor, redact};
 pub use rejection::{Candidate, Rejection, Why};
 pub use request::{Accepted, SendRequest};
 pub use resolve::SenderClaim;

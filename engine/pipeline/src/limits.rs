@@ -10,10 +10,12 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Longest chain of stations a message may have behind it.
     pub hops: usize,
-    /// Messages from one sender to one target within [`Limits::pair_window`].
+    /// Messages from one sender to one target within [`Limits::rate_window`].
     pub pair_messages: usize,
-    /// The window of the rate cap.
-    pub pair_window: Duration,
+    /// Messages to one target within that time, whoever sends them.
+    pub target_messages: usize,
+    /// The window of the rate caps.
+    pub rate_window: Duration,
     /// How long an accepted message may wait to be handed over.
     pub expiry: Duration,
     /// How long one delivery may take, the target's turn included.
@@ -26,21 +28,25 @@ pub struct Limits {
     pub watch: Duration,
     /// Bytes of a child's output that are kept.
     pub output_bytes: usize,
+    /// How long a message is remembered after it was settled.
+    pub retention: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
             body_bytes: 64 * 1024,
-            hops: 24,
-            pair_messages: 60,
-            pair_window: Duration::from_secs(60),
+            hops: 8,
+            pair_messages: 10,
+            target_messages: 30,
+            rate_window: Duration::from_secs(60),
             expiry: Duration::from_secs(24 * 60 * 60),
             delivery: Duration::from_secs(60 * 60),
             lease: Duration::from_secs(30),
             attempts: 5,
             watch: Duration::from_secs(10 * 60),
             output_bytes: 1024 * 1024,
+            retention: Duration::from_secs(90 * 24 * 60 * 60),
         }
     }
 }

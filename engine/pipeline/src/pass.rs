@@ -57,7 +57,7 @@ impl fmt::Display for PassSummary {
             let scopes = self.scopes.len();
             write!(
                 f,
-                "targeted discovery saw {found} sessions in {scopes} scopes; "
+                "targeted discovery found {found} that fit in {scopes} scopes; "
             )?;
             for scope in &self.scopes {
                 let (provider, found) = (&scope.provider, scope.found);

@@ -2,8 +2,8 @@
 //! the MCP server hold one and use nothing else to send, follow and care for messages.
 
 use crate::evidence_log::EvidenceLog;
-use crate::follow::{self, Followed};
-use crate::ledger::{Ledger, LedgerError};
+use crate::follow::{self, Followed, Until};
+use crate::ledger::{Ledger, LedgerError, Opening};
 use crate::limits::Limits;
 use crate::pass::TargetedPass;
 use crate::spawn::StartWorker;
@@ -37,10 +37,24 @@ impl Pipeline {
         pass: Box<dyn TargetedPass>,
         starter: Box<dyn StartWorker>,
     ) -> Result<Self, LedgerError> {
+        Self::open_with(state_root, Opening::default(), limits, pass, starter)
+    }
+
+    /// The same with a clock and a patience of one's own.
+    ///
+    /// # Errors
+    /// When the ledger cannot be opened.
+    pub fn open_with(
+        state_root: impl AsRef<Path>,
+        opening: Opening,
+        limits: Limits,
+        pass: Box<dyn TargetedPass>,
+        starter: Box<dyn StartWorker>,
+    ) -> Result<Self, LedgerError> {
         let state_root = state_root.as_ref();
         Ok(Self {
             state_root: state_root.to_owned(),
-            ledger: Ledger::open(state_root)?,
+            ledger: Ledger::open_with(state_root, opening)?,
             registry: Registry::at(state_root),
             log: EvidenceLog::at(state_root),
             limits,
@@ -85,11 +99,11 @@ impl Pipeline {
         timeout: Duration,
         line: impl FnMut(StageLine),
     ) -> Result<Followed, LedgerError> {
-        self.wait(id, wanted, timeout, line, &mut || Ok(false))
+        self.wait(id, Until::Stage(wanted), timeout, line)
     }
 
-    /// The same until nothing more can come by itself: answered or ended, and nobody is
-    /// delivering it any more.
+    /// The same until nothing more comes by itself: its delivery is over, and it does not wait
+    /// for one.
     ///
     /// # Errors
     /// An unknown message, or the database.
@@ -99,32 +113,22 @@ impl Pipeline {
         timeout: Duration,
         line: impl FnMut(StageLine),
     ) -> Result<Followed, LedgerError> {
-        let mut busy = || self.ledger.is_leased(id, &self.limits);
-        self.wait(id, Stage::Replied, timeout, line, &mut busy)
+        self.wait(id, Until::Rest, timeout, line)
     }
 
     fn wait(
         &self,
         id: MessageId,
-        wanted: Stage,
+        until: Until,
         timeout: Duration,
         mut line: impl FnMut(StageLine),
-        busy: &mut dyn FnMut() -> Result<bool, LedgerError>,
     ) -> Result<Followed, LedgerError> {
         let mut care = || {
             if let Err(error) = self.resume_abandoned() {
                 tracing::warn!(%error, "abandoned messages not looked for");
             }
         };
-        follow::wait_for(
-            &self.ledger,
-            id,
-            wanted,
-            timeout,
-            &mut line,
-            busy,
-            &mut care,
-        )
+        follow::wait(&self.ledger, id, until, timeout, &mut line, &mut care)
     }
 
     /// Starts workers for sessions that have messages and nobody who delivers them, and
@@ -160,6 +164,20 @@ impl Pipeline {
             }
         }
         Ok(resumed)
+    }
+
+    /// Sees to it that a worker comes for a message that was just accepted: the one that waits
+    /// for its session already, or a new one. Returns why there is none.
+    pub(crate) fn have_served(&self, id: MessageId, key: &SessionKey) -> Option<String> {
+        match is_attended(&self.state_root, key) {
+            // It begins after this message was accepted, and so will find it.
+            Ok(true) => {
+                self.log.record("worker_waits", json!({"message_id": id}));
+                None
+            }
+            Ok(false) => self.start_worker(id).err().map(|error| error.to_string()),
+            Err(error) => Some(error.to_string()),
+        }
     }
 
     pub(crate) fn start_worker(&self, id: MessageId) -> io::Result<()> {

@@ -205,6 +205,24 @@ impl Rejection {
         }
     }
 
+    /// Names and ids that look like the target; offered, never used.
+    pub fn near(&self) -> &[String] {
+        match &*self.why {
+            Why::NoSuchTarget { near, .. } => near,
+            _ => &[],
+        }
+    }
+
+    /// What the targeted pass saw, where one was made.
+    pub fn discovery(&self) -> Option<&PassSummary> {
+        match &*self.why {
+            Why::NoSuchTarget { summary, .. }
+            | Why::NotSendable { summary, .. }
+            | Why::SenderUnresolved { summary, .. } => summary.as_deref(),
+            _ => None,
+        }
+    }
+
     /// The stage line a program gets: `refused`, with the reason and the row where one was
     /// found. It stands in no ledger.
     pub fn line(&self) -> StageLine {

@@ -97,6 +97,8 @@ pub struct Accepted {
     pub target: Target,
     /// `agent_id` of other rows that the target text fitted; tell the user when not empty.
     pub also_matching: Vec<String>,
+    /// `agent_id` of other rows that the sender text fitted.
+    pub sender_also: Vec<String>,
     /// What the target will read.
     pub visible_body: String,
     /// The message that counts as answered by this one.

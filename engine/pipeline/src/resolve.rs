@@ -4,11 +4,10 @@
 
 use crate::evidence_log::EvidenceLog;
 use crate::identity::ProvenSender;
-use crate::ledger::now;
 use crate::pass::{PassSummary, TargetedPass};
 use crate::rejection::Why;
 use crate::sender::{OPERATOR, Sender, SenderKind};
-use axiowl_model::{AgentRecord, MessageId};
+use axiowl_model::{AgentRecord, MessageId, Timestamp};
 use axiowl_registry::{
     Lookup, MatchedBy, Registry, Resolution, SenderReason, SenderRegistration, SenderResolution,
     Snapshot, is_clean_name,
@@ -54,16 +53,18 @@ pub(crate) struct Resolver<'a> {
     pub strict: bool,
     /// Nothing may be written, so no pass is made.
     pub dry_run: bool,
+    pub now: Timestamp,
 }
 
 impl Resolver<'_> {
     /// Finds out who sends.
-    pub fn sender(&self, claim: &SenderClaim) -> Result<Sender, Why> {
-        let sender = match claim {
-            SenderClaim::Operator => Sender::operator(),
-            SenderClaim::Text(text) if text.trim() == OPERATOR => Sender::operator(),
+    /// The second part are other rows that the text fitted.
+    pub fn sender(&self, claim: &SenderClaim) -> Result<(Sender, Vec<String>), Why> {
+        let (sender, also) = match claim {
+            SenderClaim::Operator => (Sender::operator(), Vec::new()),
+            SenderClaim::Text(text) if text.trim() == OPERATOR => (Sender::operator(), Vec::new()),
             SenderClaim::Text(text) => self.claimed(text.trim())?,
-            SenderClaim::Proven(proven) => self.proven(proven)?,
+            SenderClaim::Proven(proven) => (self.proven(proven)?, Vec::new()),
         };
         self.note(
             "sender_resolved",
@@ -72,13 +73,14 @@ impl Resolver<'_> {
                 "name": sender.name,
                 "agent_id": sender.key.as_ref().map(ToString::to_string),
                 "reason": sender.reason,
+                "also_matching": also,
             }),
         );
-        Ok(sender)
+        Ok((sender, also))
     }
 
-    fn claimed(&self, text: &str) -> Result<Sender, Why> {
-        match claimed_in(&self.registry.load()?, text, self.node) {
+    fn claimed(&self, text: &str) -> Result<(Sender, Vec<String>), Why> {
+        match claimed_in(&self.registry.load_for(&[text])?, text, self.node) {
             Err(Why::SenderUnresolved { sender, reason, .. }) => {
                 self.note(
                     "sender_unresolved",
@@ -92,7 +94,7 @@ impl Resolver<'_> {
                         summary,
                     });
                 };
-                let again = claimed_in(&self.registry.load()?, text, self.node);
+                let again = claimed_in(&self.registry.load_for(&[text])?, text, self.node);
                 again.map_err(|why| match why {
                     Why::SenderUnresolved { sender, reason, .. } => {
                         let summary = Some(Box::new(summary));
@@ -113,7 +115,7 @@ impl Resolver<'_> {
     /// discovery has seen is registered, so that it can be answered.
     fn proven(&self, proven: &ProvenSender) -> Result<Sender, Why> {
         let named = is_clean_name(&proven.display_name, &proven.key);
-        let snapshot = self.registry.load()?;
+        let snapshot = self.registry.load_for(&[&proven.key.to_string()])?;
         let registered = match snapshot.get(&proven.key) {
             None if named && !self.dry_run => {
                 let edited = self.registry.register_sender(&SenderRegistration {
@@ -121,7 +123,7 @@ impl Resolver<'_> {
                     display_name: Some(proven.display_name.clone()),
                     address: None,
                     sendable: false,
-                    now: now(),
+                    now: self.now,
                 })?;
                 self.note(
                     "sender_registered",
@@ -150,7 +152,7 @@ impl Resolver<'_> {
             node: self.node,
             strict: self.strict,
         };
-        let snapshot = self.registry.load()?;
+        let snapshot = self.registry.load_for(&[text])?;
         let first = match target_in(&snapshot, text, lookup) {
             Err(why) => why,
             Ok(found) => return Ok(self.resolved(text, found)),
@@ -175,7 +177,7 @@ impl Resolver<'_> {
         let Some(summary) = self.look("target", text, |pass| pass.target(text)) else {
             return Err(first);
         };
-        match target_in(&self.registry.load()?, text, lookup) {
+        match target_in(&self.registry.load_for(&[text])?, text, lookup) {
             Ok(found) => Ok(self.resolved(text, found)),
             Err(why) => Err(with_summary(why, summary)),
         }
@@ -226,25 +228,36 @@ impl Resolver<'_> {
     }
 }
 
-fn claimed_in(snapshot: &Snapshot, text: &str, node: Option<&str>) -> Result<Sender, Why> {
+fn claimed_in(
+    snapshot: &Snapshot,
+    text: &str,
+    node: Option<&str>,
+) -> Result<(Sender, Vec<String>), Why> {
     match snapshot.resolve_sender(text, node) {
         SenderResolution::Registered {
             row,
             display_name,
             reason,
-            ..
-        } => Ok(Sender {
-            kind: SenderKind::Claimed,
-            name: display_name,
-            key: Some(row.key.clone()),
-            reason: reason.to_string(),
-        }),
-        SenderResolution::Explicit { display_name } => Ok(Sender {
-            kind: SenderKind::Claimed,
-            name: display_name,
-            key: None,
-            reason: SenderReason::ExplicitName.to_string(),
-        }),
+            also,
+        } => {
+            let sender = Sender {
+                kind: SenderKind::Claimed,
+                name: display_name,
+                key: Some(row.key.clone()),
+                reason: reason.to_string(),
+            };
+            let also = also.into_iter().map(AgentRecord::agent_id).collect();
+            Ok((sender, also))
+        }
+        SenderResolution::Explicit { display_name } => {
+            let sender = Sender {
+                kind: SenderKind::Claimed,
+                name: display_name,
+                key: None,
+                reason: SenderReason::ExplicitName.to_string(),
+            };
+            Ok((sender, Vec::new()))
+        }
         SenderResolution::Ambiguous(rows) => Err(Why::SenderAmbiguous {
             sender: text.to_owned(),
             candidates: rows.into_iter().map(Into::into).collect(),

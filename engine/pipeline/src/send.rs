@@ -12,7 +12,7 @@ use crate::reply;
 use crate::request::{Accepted, SendRequest};
 use crate::resolve::{ResolvedTarget, Resolver, SenderClaim};
 use crate::sender::{Hop, OPERATOR, Sender, SenderKind, operator_key};
-use axiowl_model::{MessageId, RunId, Stage, StageLine};
+use axiowl_model::{MessageId, RunId, Stage, StageLine, Timestamp};
 use serde_json::json;
 
 /// What a message is an answer to or a consequence of.
@@ -82,11 +82,12 @@ impl Pipeline {
             node: request.node.as_deref(),
             strict: request.strict,
             dry_run: request.dry_run,
+            now: self.ledger().now(),
         };
         let relayed = self.relayed(id, &request.body)?;
-        let sender = match (&request.from, &relayed) {
+        let (sender, sender_also) = match (&request.from, &relayed) {
             // Nobody else was named, so it is whom the text itself names (C199).
-            (SenderClaim::Operator, Some(relayed)) => claimed(&relayed.sender),
+            (SenderClaim::Operator, Some(relayed)) => (claimed(&relayed.sender), Vec::new()),
             (claim, _) => resolver.sender(claim)?,
         };
         let turn = match &sender.key {
@@ -119,15 +120,19 @@ impl Pipeline {
             also_matching,
             expires_in: request.timeout.unwrap_or(limits.expiry),
         };
-        if request.dry_run {
-            Ok(preview(new))
+        let accepted = if request.dry_run {
+            Ok(preview(new, self.ledger().now()))
         } else {
             self.accept(new)
-        }
+        };
+        accepted.map(|accepted| Accepted {
+            sender_also,
+            ..accepted
+        })
     }
 
     fn accept(&self, new: NewMessage) -> Result<Accepted, Why> {
-        let taken = self.ledger().accept(new.clone())?;
+        let taken = self.ledger().accept(&new, self.limits())??;
         let id = new.id;
         self.note(
             id,
@@ -154,7 +159,7 @@ impl Pipeline {
         let worker_problem = if new.target.key == operator_key() {
             None
         } else {
-            self.start_worker(id).err().map(|error| error.to_string())
+            self.have_served(id, &new.target.key)
         };
         self.care_for_others(&new.target.key);
         Ok(Accepted {
@@ -162,6 +167,7 @@ impl Pipeline {
             sender: new.sender,
             target: new.target,
             also_matching: new.also_matching,
+            sender_also: Vec::new(),
             visible_body: new.visible_body,
             answers: new.reply_to,
             replied,
@@ -302,12 +308,12 @@ fn claimed(sender: &Sender) -> Sender {
     }
 }
 
-fn preview(new: NewMessage) -> Accepted {
+fn preview(new: NewMessage, at: Timestamp) -> Accepted {
     let line = StageLine {
         message_id: new.id,
         run_id: new.run_id,
         stage: Stage::Accepted,
-        at: crate::ledger::now(),
+        at,
         provider: new.target.key.provider.clone(),
         provider_session_id: new.target.key.session.clone(),
         display_name: new.target.display_name.clone(),
@@ -321,6 +327,7 @@ fn preview(new: NewMessage) -> Accepted {
         sender: new.sender,
         target: new.target,
         also_matching: new.also_matching,
+        sender_also: Vec::new(),
         visible_body: new.visible_body,
         answers: new.reply_to,
         replied: None,

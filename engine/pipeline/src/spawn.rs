@@ -8,8 +8,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::process::{Command, Stdio};
 
 /// The hidden subcommand a worker is started with.
 pub const WORKER_COMMAND: &str = "worker";
@@ -32,7 +31,6 @@ pub struct WorkerProcesses {
     axiowl: PathBuf,
     state_root: PathBuf,
     more_args: Vec<OsString>,
-    running: Mutex<Vec<Child>>,
 }
 
 impl WorkerProcesses {
@@ -45,7 +43,6 @@ impl WorkerProcesses {
             axiowl: axiowl.into(),
             state_root: std::path::absolute(state_root)?,
             more_args: Vec::new(),
-            running: Mutex::default(),
         })
     }
 
@@ -95,11 +92,13 @@ impl StartWorker for WorkerProcesses {
             const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
             command.creation_flags(DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP);
         }
-        let child = command.spawn()?;
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        // A server lives on for days; what ended meanwhile must not stay as a zombie.
-        running.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
-        running.push(child);
+        let mut child = command.spawn()?;
+        // A server lives on for days, and no worker of its may stay behind as a zombie. A
+        // command that ends before its worker leaves it to the system, which reaps it.
+        let reaper = std::thread::Builder::new().name("worker-reaper".into());
+        if let Err(error) = reaper.spawn(move || child.wait()) {
+            tracing::warn!(%error, "nobody waits for the worker's end");
+        }
         Ok(())
     }
 }

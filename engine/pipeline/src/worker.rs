@@ -141,7 +141,18 @@ impl Worker<'_> {
             self.deliver(next)?;
             served.push(next);
         }
+        self.forget();
         Ok(WorkDone::Served(served))
+    }
+
+    /// Forgets what was settled long ago. Nothing waits for that, and a delivery that went
+    /// well is not spoilt by it.
+    fn forget(&self) {
+        match self.ledger.forget_settled(self.limits.retention) {
+            Ok(0) => {}
+            Ok(messages) => self.log.record("forgotten", json!({"messages": messages})),
+            Err(error) => tracing::warn!(%error, "old messages not forgotten"),
+        }
     }
 
     /// Whether a target could be delivered to now, and by which way. Reads only.
@@ -149,8 +160,7 @@ impl Worker<'_> {
     /// # Errors
     /// When no edge serves it.
     pub fn probe(&self, target: &Target) -> Result<Liveness, NoEdge> {
-        let edge = self.edges.pick(target)?;
-        Ok(edge.probe(&self.context(target), target))
+        Ok(self.edges.pick(target)?.probe(&self.context(target)))
     }
 
     fn context(&self, target: &Target) -> EdgeContext<'_> {

@@ -121,7 +121,7 @@ fn c213_c226_c227_the_provider_key_alone_picks_the_edge() {
     let (paper, stone) = (state.edge(), state.edge().provider("stone"));
     let edges = || {
         let both: [Box<dyn Edge>; 2] = [Box::new(paper.clone()), Box::new(stone.clone())];
-        EdgeTable::new(both)
+        EdgeTable::new(both).unwrap()
     };
     let sent = |name: &str| {
         let id = state.message(name);

@@ -163,9 +163,21 @@ fn a_reply_during_the_turn_settles_the_message_and_the_turns_end_changes_nothing
     assert!(reply.replied.is_some());
     assert_eq!(
         state.stage_words(id),
-        ["accepted_by_axiowl", "submitted", "seen", "replied"]
+        [
+            "accepted_by_axiowl",
+            "submitted",
+            "seen",
+            "replied",
+            "turn_done"
+        ],
+        "the end of the turn is a line of its own"
     );
-    assert!(state.event_words(id).contains(&"stage_ignored".to_owned()));
+    let message = state.ledger().message(id).unwrap();
+    assert_eq!(
+        message.stage,
+        axiowl_model::Stage::Replied,
+        "and changes nothing"
+    );
     assert_eq!(
         reply.visible_body.lines().nth(1),
         Some("hops: \"Alpha\" (paper)")

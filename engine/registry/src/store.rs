@@ -120,7 +120,15 @@ impl Registry {
     }
 
     fn read(&self) -> Result<Option<Vec<u8>>, RegistryError> {
-        match std::fs::read(&self.file) {
+        // Opening a pipe would wait for somebody to write into it.
+        let regular = |file: &Path| match std::fs::metadata(file)?.is_file() {
+            true => std::fs::read(file),
+            false => Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "it is no regular file",
+            )),
+        };
+        match regular(&self.file) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(RegistryError::io("read", &self.file)(error)),

@@ -3,10 +3,11 @@
 //! [`read_all`] turns the sources a rule declares into tables of rows. Every reader has
 //! a limit on bytes, rows, files and time; every limit that is hit, every damaged or
 //! unreadable file becomes an issue, and costs nothing but itself. Nothing here writes,
-//! locks or creates a file below a provider's folder, starts a program, or knows a
-//! provider by name.
+//! locks or creates a file below a provider's folder, starts a program unless the run allows
+//! it, or knows a provider by name.
 
 mod column;
+mod command;
 mod convert;
 mod document;
 mod encoding;
@@ -36,6 +37,7 @@ pub mod world;
 
 pub use facts::{FactQuery, NativeFacts};
 pub use read::{ReadOptions, Table, Tables, read_all};
+pub use roots::home_folders;
 pub use sqlite::{MIRROR_TOO_LARGE, SqlProblem, check_sql};
 pub use world::World;
 

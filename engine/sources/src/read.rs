@@ -9,8 +9,8 @@ use crate::report::Report;
 use crate::roots::{self, Root};
 use crate::sqlite::Copies;
 use crate::{
-    Row, World, convert, document, files, folder, jsonl, mutation_log, pbtext, protobuf, sqlite,
-    text, tsv, unread,
+    Row, World, command, convert, document, files, folder, jsonl, mutation_log, pbtext, protobuf,
+    sqlite, text, tsv, unread,
 };
 use axiowl_lang::fields::followed_source;
 use axiowl_lang::load::LoadedRule;
@@ -27,11 +27,15 @@ pub const COPY_BYTES: u64 = 256 << 20;
 pub struct ReadOptions {
     /// Scan the whole of files that `then: whole` names, however big.
     pub deep: bool,
+    /// With `deep`: only files whose path holds one of these; every file when empty.
+    pub deep_only: Vec<String>,
     /// The fields (source, field) that may give a strong name: `then: whole` scans on only
     /// while a file has given none of them.
     pub strong_fields: BTreeSet<(String, String)>,
     /// Threads to read files with; rayon's own number when left out.
     pub threads: Option<usize>,
+    /// Whether `command` sources run their programs. Discovery runs none unless its user says so.
+    pub allow_commands: bool,
     /// Bytes of a SQLite store and its log that a private copy is made of.
     pub copy_bytes: u64,
 }
@@ -40,8 +44,10 @@ impl Default for ReadOptions {
     fn default() -> Self {
         Self {
             deep: false,
+            deep_only: Vec::new(),
             strong_fields: BTreeSet::new(),
             threads: None,
+            allow_commands: false,
             copy_bytes: COPY_BYTES,
         }
     }
@@ -226,18 +232,7 @@ fn read_source(name: &str, source: &Source, context: &Context<'_>) -> Outcome {
         Source::PbText(rule) => pbtext::read(rule, context),
         Source::Protobuf(rule) => protobuf::read(rule, context),
         Source::Tsv(rule) => tsv::read(rule, context),
-        other => {
-            let mut report = Report::default();
-            let message = format!(
-                "source `{name}`: the reader `{}` is not there yet",
-                other.reader()
-            );
-            report.gap(Issue::new(codes::RULE_BROKEN, message));
-            Outcome {
-                table: Table::default(),
-                report,
-            }
-        }
+        Source::Command(rule) => command::read(name, rule, context),
     }
 }
 

@@ -87,12 +87,44 @@ pub(crate) fn resolve(rule: &Rule, world: &World) -> (BTreeMap<String, Root>, Ve
             if roots.contains_key(name) || waits() {
                 continue;
             }
-            let chosen = choose(name, candidates, &roots, world, &mut issues);
+            let chosen = match world.provider_home().filter(|_| rule.is_home(name)) {
+                Some(folder) => given(name, folder, world, &mut issues),
+                None => choose(name, candidates, &roots, world, &mut issues),
+            };
             roots.insert(name.clone(), chosen);
         }
         if roots.len() == before {
             return (roots, issues);
         }
+    }
+}
+
+/// The real folders of the roots that a home of the provider stands for, symlinks resolved;
+/// those that exist.
+pub fn home_folders(rule: &Rule, world: &World) -> Vec<PathBuf> {
+    let (roots, _) = resolve(rule, world);
+    let homes = roots.into_iter().filter(|(name, _)| rule.is_home(name));
+    let mut out: Vec<PathBuf> = homes
+        .flat_map(|(_, root)| root.folders)
+        .filter_map(|folder| folder.place.map(|place| place.canonical))
+        .collect();
+    out.sort();
+    out.dedup();
+    out
+}
+
+/// The root that a configured home is.
+fn given(name: &str, folder: &str, world: &World, issues: &mut Vec<Issue>) -> Root {
+    let recorded = folder.to_owned();
+    let place = place(&recorded, world);
+    if place.is_none() {
+        let message = format!(
+            "root `{name}`: `homes` in config.yaml names this folder, and it does not exist"
+        );
+        issues.push(Issue::new(codes::ROOT_MISSING, message).at(&recorded));
+    }
+    Root {
+        folders: vec![Folder { recorded, place }],
     }
 }
 

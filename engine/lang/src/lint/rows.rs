@@ -27,7 +27,6 @@ pub(super) fn check(lint: &mut Lint) {
     let sure = |source: &Source| !matches!(source, Source::Sqlite(s) if s.columns.is_empty() && s.key_value.is_none());
     let known = |name: &At<String>| rule.sources.get(name.as_str()).is_some_and(sure);
     lint.unsure |= from.is_empty() || !from.iter().all(known);
-    cuts(lint);
     joins(lint);
     made(lint);
     if let Some(session) = &rows.session {
@@ -42,31 +41,6 @@ pub(super) fn check(lint: &mut Lint) {
     let times = rows.seen_at.as_deref().unwrap_or_default();
     for field in times.iter().chain(&rows.cwd) {
         lint.row_field(field);
-    }
-}
-
-fn cuts(lint: &mut Lint) {
-    let rule = lint.rule;
-    let cuts = || rule.rows.cut.iter().flatten();
-    let from = rule.rows.from.iter().flat_map(|from| from.iter());
-    let given = from.flat_map(|source| fields::source_fields(rule, source));
-    let known = Known {
-        unsure: lint.unsure,
-        ..Known::of("a row, before its joins,", given.collect())
-    };
-    for (name, cut) in cuts() {
-        let path = ["rows", "cut", name];
-        lint.own_name(name, &path);
-        if known.fields.contains(name) {
-            let (file, at) = lint.key(&path);
-            let message = format!("a source gives a field `{name}` already");
-            let diagnostic = Diagnostic::error(codes::NAME_TAKEN, message)
-                .at(file, at, "hides the other one")
-                .help("give the cut another name");
-            lint.push(diagnostic);
-        }
-        let at = lint.place(cut.from.span);
-        lint.known_field(&cut.from, at, &known);
     }
 }
 

@@ -1,8 +1,11 @@
 //! Taking a message in: the row, its first stage, and what it does to the message it answers,
 //! in one transaction.
 
-use super::{Ledger, LedgerError, Step, Trouble, message, now, stages};
+use super::{Ledger, LedgerError, Step, Trouble, message, rates, stages};
+use crate::clock::after;
 use crate::edge::Target;
+use crate::guard::Guard;
+use crate::limits::Limits;
 use crate::reply;
 use crate::sender::{AXIOWL_PROVIDER, Hop, Sender};
 use axiowl_model::{Evidence, LOCAL_NODE, MessageId, RunId, Stage, StageLine, Timestamp};
@@ -46,34 +49,41 @@ pub(crate) struct Taken {
 impl Ledger {
     /// Stores a message and its stage `accepted_by_axiowl`, and settles the message it
     /// answers as `replied` where its sender is that message's proven target. Durable when
-    /// it returns.
-    pub(crate) fn accept(&self, new: NewMessage) -> Result<Taken, LedgerError> {
+    /// it returns. Stores nothing when a rate is exceeded.
+    pub(crate) fn accept(
+        &self,
+        new: &NewMessage,
+        limits: &Limits,
+    ) -> Result<Result<Taken, Guard>, LedgerError> {
         self.write("accept a message", |tx| {
-            let at = now();
-            insert(tx, &new, at)?;
+            let at = self.now();
+            if let Err(guard) = rates::check(tx, limits, &new.sender, &new.target.key, at)? {
+                return Ok(Err(guard));
+            }
+            insert(tx, new, at)?;
             let evidence = Evidence {
                 kind: "ledger_row".into(),
                 path: Some(self.path.display().to_string()),
                 row: Some(tx.last_insert_rowid()),
                 ..Evidence::default()
             };
-            let line = stages::begin(tx, new.id, evidence.clone())?;
+            let line = stages::begin(tx, at, new.id, evidence.clone())?;
             if new.target.key.provider == AXIOWL_PROVIDER {
                 // The inbox is a part of the ledger, so its door is this very row.
-                let submitted = Step::proven(Stage::Submitted, evidence);
-                stages::step(tx, new.id, new.run_id, submitted)?;
+                stages::step(tx, at, new.id, new.run_id, Step::submitted(evidence))?;
             }
             let answered = match new.reply_to {
-                Some(original) => Some(settle_answered(tx, original, &new)?),
+                Some(original) => Some(settle_answered(tx, at, original, new)?),
                 None => None,
             };
-            Ok(Taken { line, answered })
+            Ok(Ok(Taken { line, answered }))
         })
     }
 }
 
 fn settle_answered(
     tx: &Transaction<'_>,
+    at: Timestamp,
     original: MessageId,
     new: &NewMessage,
 ) -> Result<Result<StageLine, String>, Trouble> {
@@ -81,9 +91,7 @@ fn settle_answered(
     if let Err(reason) = reply::settles(&original, &new.sender) {
         return Ok(Err(reason));
     }
-    let evidence = Evidence::new("reply_message", new.id.to_string());
-    let replied = Step::proven(Stage::Replied, evidence);
-    match stages::step(tx, original.id, new.run_id, replied) {
+    match stages::step(tx, at, original.id, new.run_id, Step::replied(new.id)) {
         Ok(Some(line)) => Ok(Ok(line)),
         Ok(None) => Ok(Err("it was answered before".into())),
         Err(Trouble::Known(error @ LedgerError::IllegalMove { .. })) => Ok(Err(error.to_string())),
@@ -123,7 +131,7 @@ fn insert(tx: &Transaction<'_>, new: &NewMessage, at: Timestamp) -> Result<(), T
             to_json(&new.also_matching)?,
             Stage::Accepted.as_str(),
             "",
-            super::after(at, new.expires_in).as_millis(),
+            after(at, new.expires_in).as_millis(),
         ],
     )?;
     Ok(())

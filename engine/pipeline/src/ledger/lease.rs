@@ -2,10 +2,12 @@
 //! attempt's own token fences off a worker that comes back late. The session lock of
 //! [`crate::worker`] is what keeps two deliveries apart; the lease is what outlives a crash.
 
-use super::{Ledger, LedgerError, Step, Trouble, after, message, now, stages};
+use super::{Ledger, LedgerError, Step, Trouble, message, stages};
+use crate::clock::after;
 use crate::limits::Limits;
 use crate::process::Owner;
-use axiowl_model::{MessageId, RunId, Stage, Timestamp};
+use crate::redact::redact;
+use axiowl_model::{MessageId, RunId, Stage, StageLine, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use std::time::Duration;
 
@@ -60,14 +62,13 @@ impl Ledger {
             let last = last_attempt(tx, id)?;
             let broke_off = last.as_ref().is_some_and(|last| !last.ended);
             let waits = known.stage == Stage::Accepted;
-            let under_way = matches!(
-                known.stage,
-                Stage::Submitted | Stage::Held | Stage::Queued | Stage::Seen
-            );
-            if !(waits || under_way && broke_off) {
+            // A reply came from within the turn, whose end is still to be recorded.
+            let under_way = known.stage.is_with_provider()
+                || matches!(known.stage, Stage::Seen | Stage::Replied);
+            if !(waits || broke_off) {
                 return Ok(LeaseAnswer::Nothing);
             }
-            let at = now();
+            let at = self.now();
             if let Some(last) = last.as_ref().filter(|last| !last.ended)
                 && is_live(last, at, limits.lease)
             {
@@ -76,28 +77,31 @@ impl Ledger {
             }
             let started_before = under_way || has_started(tx, id)?;
             let attempt = last.as_ref().map_or(0, |last| last.number) + 1;
-            let given_up = if started_before {
-                None
-            } else if known.expires_at <= at {
-                Some(expired())
-            } else if attempt > limits.attempts {
-                Some(Step::because(
-                    Stage::Failed,
-                    format!(
-                        "{} deliveries ended before anything was handed over; see worker.log",
-                        attempt - 1
-                    ),
-                ))
-            } else {
-                None
+            let too_often = attempt > limits.attempts;
+            let given_up = match (started_before, too_often) {
+                (false, _) if known.expires_at <= at => Some(expired()),
+                (false, true) => Some(Step::failed(format!(
+                    "{} deliveries ended before anything was handed over; see worker.log",
+                    attempt - 1
+                ))),
+                (true, true) => Some(Step::uncertain(format!(
+                    "{} deliveries broke off after it may have been handed over; see worker.log",
+                    attempt - 1
+                ))),
+                (_, false) => None,
             };
             tx.execute(
                 "UPDATE deliveries SET ended_at = ?2, outcome = 'abandoned'
                  WHERE message_id = ?1 AND ended_at IS NULL",
                 (id.to_string(), at.as_millis()),
             )?;
+            // Its worker died after the last word about it was written.
+            let settled = !(waits || under_way);
+            if settled || too_often && known.stage == Stage::Replied {
+                return Ok(LeaseAnswer::Nothing);
+            }
             if let Some(step) = given_up {
-                stages::step(tx, id, known.run_id, step)?;
+                stages::step(tx, at, id, known.run_id, step)?;
                 return Ok(LeaseAnswer::Nothing);
             }
             let run_id = if attempt == 1 {
@@ -127,14 +131,43 @@ impl Ledger {
         })
     }
 
-    /// Whether somebody is delivering the message right now.
+    /// Whether nobody delivers a message and it does not wait for delivery: no worker will
+    /// move it on.
     ///
     /// # Errors
-    /// The database.
-    pub fn is_leased(&self, id: MessageId, limits: &Limits) -> Result<bool, LedgerError> {
+    /// [`LedgerError::NoSuchMessage`], or the database.
+    pub(crate) fn rests(&self, id: MessageId) -> Result<bool, LedgerError> {
         self.read("look for a lease", |db| {
-            let last = last_attempt(db, id)?;
-            Ok(last.is_some_and(|last| !last.ended && is_live(&last, now(), limits.lease)))
+            let waits = message::get(db, id)?.stage == Stage::Accepted;
+            let over = last_attempt(db, id)?.is_none_or(|last| last.ended);
+            Ok(over && !waits)
+        })
+    }
+
+    /// Whether a message waits and no handover of it has ever begun.
+    ///
+    /// # Errors
+    /// [`LedgerError::NoSuchMessage`], or the database.
+    pub(crate) fn is_untouched(&self, id: MessageId) -> Result<bool, LedgerError> {
+        self.read("look for a handover", |db| untouched(db, id))
+    }
+
+    /// Ends a message of which nothing was handed over; `None` when that is not sure. A worker
+    /// that has it already is stopped by [`Ledger::start`].
+    ///
+    /// # Errors
+    /// [`LedgerError::NoSuchMessage`], or the database.
+    pub(crate) fn take_back(
+        &self,
+        id: MessageId,
+        step: Step,
+    ) -> Result<Option<StageLine>, LedgerError> {
+        self.write("take a message back", |tx| {
+            if !untouched(tx, id)? {
+                return Ok(None);
+            }
+            let run = message::get(tx, id)?.run_id;
+            stages::step(tx, self.now(), id, run, step)
         })
     }
 
@@ -150,7 +183,7 @@ impl Ledger {
                 (
                     lease.message.to_string(),
                     lease.run_id.to_string(),
-                    after(now(), time).as_millis(),
+                    after(self.now(), time).as_millis(),
                 ),
             )?;
             Ok(())
@@ -204,8 +237,8 @@ impl Ledger {
                 (
                     lease.message.to_string(),
                     lease.run_id.to_string(),
-                    now().as_millis(),
-                    outcome,
+                    self.now().as_millis(),
+                    redact(outcome),
                 ),
             )?;
             Ok(())
@@ -218,36 +251,36 @@ impl Ledger {
     /// # Errors
     /// The database.
     pub fn expire_overdue(&self) -> Result<Vec<MessageId>, LedgerError> {
-        let overdue = self.read("look for expired messages", overdue)?;
+        let overdue = self.read("look for expired messages", |db| overdue(db, self.now()))?;
         if overdue.is_empty() {
             return Ok(overdue);
         }
         self.write("expire messages", |tx| {
-            let overdue = self::overdue(tx)?;
+            let at = self.now();
+            let overdue = self::overdue(tx, at)?;
             for &id in &overdue {
                 let run = message::get(tx, id)?.run_id;
-                stages::step(tx, id, run, expired())?;
+                stages::step(tx, at, id, run, expired())?;
             }
             Ok(overdue)
         })
     }
 }
 
-fn overdue(db: &Connection) -> Result<Vec<MessageId>, Trouble> {
+fn overdue(db: &Connection, now: Timestamp) -> Result<Vec<MessageId>, Trouble> {
     let mut query = db.prepare_cached(
         "SELECT id FROM messages WHERE stage = ?1 AND expires_at <= ?2 AND NOT EXISTS (
              SELECT 1 FROM deliveries WHERE message_id = id
              AND (started = 1 OR ended_at IS NULL AND lease_expires_at > ?2))",
     )?;
-    let now = now().as_millis();
-    let ids = query.query_map((Stage::Accepted.as_str(), now), |row| {
+    let ids = query.query_map((Stage::Accepted.as_str(), now.as_millis()), |row| {
         message::parsed(row, 0)
     })?;
     Ok(ids.collect::<Result<_, _>>()?)
 }
 
 fn expired() -> Step {
-    Step::because(Stage::Expired, "it could not be handed over in time")
+    Step::expired("it could not be handed over in time")
 }
 
 /// Fails unless this attempt is still the one that counts.
@@ -273,7 +306,11 @@ fn is_live(last: &Attempt, at: Timestamp, lease: Duration) -> bool {
     left > 0 && left <= longest.saturating_mul(2) && !last.owner.is_gone()
 }
 
-fn has_started(tx: &Transaction<'_>, id: MessageId) -> Result<bool, Trouble> {
+fn untouched(db: &Connection, id: MessageId) -> Result<bool, Trouble> {
+    Ok(message::get(db, id)?.stage == Stage::Accepted && !has_started(db, id)?)
+}
+
+fn has_started(tx: &Connection, id: MessageId) -> Result<bool, Trouble> {
     Ok(tx.query_row(
         "SELECT EXISTS (SELECT 1 FROM deliveries WHERE message_id = ?1 AND started = 1)",
         [id.to_string()],

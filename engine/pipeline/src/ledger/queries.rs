@@ -2,7 +2,7 @@
 
 use super::message::{self, COLUMNS};
 use super::{Ledger, LedgerError, Message, Trouble};
-use crate::sender::{Sender, operator_key};
+use crate::sender::operator_key;
 use axiowl_model::{MessageId, SessionKey, Stage, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Params};
 
@@ -15,10 +15,9 @@ pub enum Inbox {
     Session(SessionKey),
 }
 
-/// Waiting for delivery, or broken off in the middle of one.
-const PENDING: &str = "(stage = 'accepted_by_axiowl'
-     OR stage IN ('submitted', 'held', 'queued', 'seen') AND EXISTS (
-         SELECT 1 FROM deliveries WHERE message_id = id AND ended_at IS NULL))
+/// Waiting for delivery, or with a delivery that is not over: under way, or broken off.
+const PENDING: &str = "(stage = 'accepted_by_axiowl' OR id IN (
+         SELECT message_id FROM deliveries WHERE ended_at IS NULL))
      AND NOT (provider = 'axiowl' AND session = 'operator')";
 
 impl Ledger {
@@ -119,33 +118,6 @@ impl Ledger {
                 Ok((key, message::parsed(row, 3)?))
             })?;
             Ok(rows.collect::<Result<_, _>>()?)
-        })
-    }
-
-    /// Messages of one sender to one target since a time.
-    pub(crate) fn count_pair(
-        &self,
-        sender: &Sender,
-        target: &SessionKey,
-        since: Timestamp,
-    ) -> Result<usize, LedgerError> {
-        self.read("count messages", |db| {
-            let count: i64 = db.query_row(
-                "SELECT COUNT(*) FROM messages WHERE sender_session = ?1
-                 AND sender_provider = ?2 AND (?1 <> '' OR sender_name = ?3)
-                 AND provider = ?4 AND node = ?5 AND session = ?6 AND created_at > ?7",
-                (
-                    sender.key.as_ref().map_or("", |key| &key.session),
-                    sender.provider(),
-                    &sender.name,
-                    &target.provider,
-                    &target.node,
-                    &target.session,
-                    since.as_millis(),
-                ),
-                |row| row.get(0),
-            )?;
-            Ok(usize::try_from(count).unwrap_or(0))
         })
     }
 

@@ -7,10 +7,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The format this code reads and writes, kept in `user_version`.
-const VERSION: i64 = 1;
+const VERSION: i64 = STEPS.len() as i64;
+
+/// What brings a ledger from each format to the next, from an empty one on. A step that was
+/// released never changes.
+pub(super) const STEPS: [&str; 2] = [FIRST, BY_TIME];
 
 /// Times are milliseconds since the epoch; stages, kinds and ids are their words.
-const TABLES: &str = "
+const FIRST: &str = "
 CREATE TABLE messages (
     ordinal         INTEGER PRIMARY KEY AUTOINCREMENT,
     id              TEXT NOT NULL UNIQUE,
@@ -68,7 +72,13 @@ CREATE TABLE deliveries (
     outcome          TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (message_id, attempt)
 ) STRICT, WITHOUT ROWID;
-PRAGMA user_version = 1;
+";
+
+/// Rates, inboxes and retention ask by time.
+const BY_TIME: &str = "
+CREATE INDEX messages_to_target_by_time ON messages (provider, node, session, created_at);
+CREATE INDEX messages_by_time ON messages (created_at);
+CREATE INDEX deliveries_open ON deliveries (message_id) WHERE ended_at IS NULL;
 ";
 
 /// Opens a database that exists (possibly empty) and brings it to the current format.
@@ -96,9 +106,11 @@ pub(super) fn open(path: &Path, busy_wait: Duration) -> Result<Connection, Ledge
     // Another process may have been first.
     let found = version(&tx).map_err(named("read the ledger"))?;
     check_version(found, path)?;
-    if found == 0 {
-        tx.execute_batch(TABLES).map_err(named("make the ledger"))?;
+    for step in STEPS.iter().skip(usize::try_from(found).unwrap_or(0)) {
+        tx.execute_batch(step).map_err(named("make the ledger"))?;
     }
+    tx.pragma_update(None, "user_version", VERSION)
+        .map_err(named("make the ledger"))?;
     tx.commit().map_err(named("make the ledger"))?;
     Ok(connection)
 }

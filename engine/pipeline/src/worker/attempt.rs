@@ -4,8 +4,10 @@
 
 use super::recorder::{HandoverBarred, Recorder};
 use super::{Worker, WorkerError};
-use crate::edge::{Delivery, Edge, EdgeContext, Finding, Liveness};
-use crate::ledger::{Lease, Message, Step, now};
+use crate::edge::{EdgeContext, Finding, Liveness};
+use crate::edges::{Addressed, Letter};
+use crate::ledger::{Lease, LedgerError, Message, Step};
+use crate::redact::Redactor;
 use axiowl_model::Stage;
 use serde_json::json;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -14,33 +16,30 @@ use std::time::{Duration, Instant};
 impl Worker<'_> {
     /// Returns what became of it, for people; what counts stands in the ledger.
     pub(super) fn attempt(&self, lease: &Lease, message: &Message) -> Result<String, WorkerError> {
-        let mut recorder = Recorder::new(self.ledger, self.log, lease);
         let target = &message.target;
+        let context = self.context(target);
+        let redactor = Redactor::of_env(&context.child_env);
+        let mut recorder = Recorder::new(self.ledger, self.log, lease, redactor);
         let edge = match self.edges.pick(target) {
             Ok(edge) => edge,
-            Err(none) => {
-                let refused = Step::because(Stage::Refused, none.to_string());
-                return Ok(recorder.end_as(refused)?);
-            }
+            Err(none) => return Ok(recorder.end_as(Step::refused(none.to_string()))?),
         };
         recorder.note("edge_selected", json!({"provider": edge.provider()}));
-        let context = self.context(target);
         let transcript = self.surroundings.transcript(target);
-        let delivery = Delivery {
+        let edge = edge.addressed(&Letter {
             message_id: message.id,
             run_id: lease.run_id,
-            target,
             visible_body: &message.visible_body,
             deadline: Instant::now() + self.limits.delivery,
             output_cap: self.limits.output_bytes,
             transcript: &*transcript,
-        };
+        });
         if lease.started_before
-            && let Some(outcome) = self.found_earlier(edge, &context, &delivery, &mut recorder)?
+            && let Some(outcome) = self.found_earlier(&edge, &context, &mut recorder)?
         {
             return Ok(outcome);
         }
-        match edge.probe(&context, target) {
+        match edge.probe(&context) {
             Liveness::Idle { route } => {
                 recorder.note("liveness", json!({"liveness": "idle", "route": route}));
             }
@@ -54,22 +53,28 @@ impl Worker<'_> {
                 } else {
                     format!("{reason}; {remedy}")
                 };
-                return Ok(recorder.end_as(Step::because(Stage::Refused, why))?);
+                return Ok(recorder.end_as(Step::refused(why))?);
             }
             Liveness::Unavailable { reason } => {
                 recorder.note(
                     "liveness",
                     json!({"liveness": "unavailable", "reason": reason}),
                 );
-                return Ok(recorder.end_as(Step::because(Stage::Refused, reason))?);
+                return Ok(recorder.end_as(Step::refused(reason))?);
             }
         }
         #[expect(clippy::result_large_err, reason = "see `Edge::submit`")]
-        let submit = || edge.submit(&context, &delivery, &mut |step| recorder.progress(step));
+        let submit = || edge.submit(&context, &mut |step| recorder.progress(step));
         let result = match catch_unwind(AssertUnwindSafe(submit)) {
             Ok(result) => result,
             Err(thrown) => match thrown.downcast::<HandoverBarred>() {
-                Ok(barred) => return Err(barred.0.into()),
+                Ok(barred) => {
+                    return match barred.0 {
+                        // Somebody settled it meanwhile; the session's other messages go on.
+                        LedgerError::IllegalMove { from, .. } => Ok(format!("settled as {from}")),
+                        error => Err(error.into()),
+                    };
+                }
                 // A defect of the edge. The lease stays, and the next worker looks.
                 Err(thrown) => resume_unwind(thrown),
             },
@@ -81,24 +86,23 @@ impl Worker<'_> {
     /// not there and may be.
     fn found_earlier(
         &self,
-        edge: &dyn Edge,
+        edge: &Addressed<'_>,
         context: &EdgeContext<'_>,
-        delivery: &Delivery<'_>,
         recorder: &mut Recorder<'_>,
     ) -> Result<Option<String>, WorkerError> {
-        let message = self.ledger.message(delivery.message_id)?;
-        match edge.find(context, delivery) {
+        let message = self.ledger.message(edge.delivery().message_id)?;
+        match edge.find(context) {
             Finding::Absent if message.stage == Stage::Seen => {
                 let gone = "it stood in the target's transcript and does not any more";
-                Ok(Some(
-                    recorder.end_as(Step::because(Stage::Uncertain, gone))?,
-                ))
+                Ok(Some(recorder.end_as(Step::uncertain(gone))?))
             }
+            // Somebody answered it, so it was there; nothing may be handed over.
+            Finding::Absent if message.stage == Stage::Replied => Ok(Some("replied".into())),
             Finding::Absent => {
-                recorder.note("found_earlier", json!({"finding": "absent"}));
-                if message.expires_at <= now() {
+                recorder.found_absent();
+                if message.expires_at <= self.ledger.now() {
                     let late = "it was not handed over in time";
-                    return Ok(Some(recorder.end_as(Step::because(Stage::Expired, late))?));
+                    return Ok(Some(recorder.end_as(Step::expired(late))?));
                 }
                 Ok(None)
             }
@@ -107,20 +111,16 @@ impl Worker<'_> {
                     "found_earlier",
                     json!({"finding": "unknown", "reason": reason}),
                 );
-                Ok(Some(
-                    recorder.end_as(Step::because(Stage::Uncertain, reason))?,
-                ))
+                Ok(Some(recorder.end_as(Step::uncertain(reason))?))
             }
             Finding::Seen(sighting) => {
                 recorder.note("found_earlier", json!({"finding": "seen"}));
                 if !recorder.sighting(&sighting)? {
                     let blank = "the edge found it and could not say where";
-                    return Ok(Some(
-                        recorder.end_as(Step::because(Stage::Uncertain, blank))?,
-                    ));
+                    return Ok(Some(recorder.end_as(Step::uncertain(blank))?));
                 }
                 if sighting.turn.is_none() {
-                    self.watch(edge, context, delivery, recorder)?;
+                    self.watch(edge, context, recorder)?;
                 }
                 Ok(Some("found".into()))
             }
@@ -130,12 +130,12 @@ impl Worker<'_> {
     /// Follows a turn that an earlier worker began, until it ends or the time is up.
     fn watch(
         &self,
-        edge: &dyn Edge,
+        edge: &Addressed<'_>,
         context: &EdgeContext<'_>,
-        delivery: &Delivery<'_>,
         recorder: &mut Recorder<'_>,
     ) -> Result<(), WorkerError> {
-        let until = delivery.deadline.min(Instant::now() + self.limits.watch);
+        let deadline = edge.delivery().deadline;
+        let until = deadline.min(Instant::now() + self.limits.watch);
         let mut pause = Duration::from_millis(50);
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -148,7 +148,7 @@ impl Worker<'_> {
             }
             std::thread::sleep(pause.min(left));
             pause = (pause * 2).min(Duration::from_secs(2));
-            if let Finding::Seen(sighting) = edge.find(context, delivery)
+            if let Finding::Seen(sighting) = edge.find(context)
                 && sighting.turn.is_some()
             {
                 recorder.sighting(&sighting)?;

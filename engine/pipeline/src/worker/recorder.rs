@@ -4,6 +4,7 @@
 use crate::edge::{EdgeError, Progress, Sighting};
 use crate::evidence_log::EvidenceLog;
 use crate::ledger::{Lease, Ledger, LedgerError, Step};
+use crate::redact::Redactor;
 use axiowl_model::{Evidence, Stage};
 use serde_json::json;
 
@@ -16,29 +17,40 @@ pub(super) struct Recorder<'a> {
     pub ledger: &'a Ledger,
     pub log: &'a EvidenceLog,
     pub lease: &'a Lease,
+    redactor: Redactor,
     started: bool,
+    /// An earlier attempt began, its message is certainly not in the target's store, and
+    /// nothing was handed over since.
+    absent: bool,
     /// The first thing that could not be recorded.
     trouble: Option<LedgerError>,
 }
 
 impl<'a> Recorder<'a> {
-    pub fn new(ledger: &'a Ledger, log: &'a EvidenceLog, lease: &'a Lease) -> Self {
+    pub fn new(
+        ledger: &'a Ledger,
+        log: &'a EvidenceLog,
+        lease: &'a Lease,
+        redactor: Redactor,
+    ) -> Self {
         Self {
             ledger,
             log,
             lease,
+            redactor,
             started: false,
+            absent: false,
             trouble: None,
         }
     }
 
     /// Takes one step from an edge.
     pub fn progress(&mut self, progress: Progress) {
-        let (stage, evidence) = match progress {
+        let step = match progress {
             Progress::Starting { route } => {
                 self.note("handover_starting", json!({"route": route}));
                 match self.ledger.start(self.lease, &route) {
-                    Ok(()) => self.started = true,
+                    Ok(()) => (self.started, self.absent) = (true, false),
                     Err(error) => {
                         self.note("handover_barred", json!({"reason": error.to_string()}));
                         // Nothing was handed over yet, and this is the only way to stop the
@@ -48,29 +60,34 @@ impl<'a> Recorder<'a> {
                 }
                 return;
             }
-            Progress::Submitted(evidence) => (Stage::Submitted, evidence),
-            Progress::Held(evidence) => (Stage::Held, evidence),
-            Progress::Queued(evidence) => (Stage::Queued, evidence),
-            Progress::Seen(evidence) => (Stage::Seen, evidence),
-            Progress::TurnDone(evidence) => (Stage::TurnDone, evidence),
+            Progress::Submitted(evidence) => Step::submitted(evidence),
+            Progress::Held(evidence) => Step::held(evidence),
+            Progress::Queued(evidence) => Step::queued(evidence),
+            Progress::Seen(evidence) => Step::seen(evidence),
+            Progress::TurnDone(evidence) => Step::turn_done(evidence),
         };
         if !self.started {
             // An edge that forgot to say so; the message is out nevertheless.
             match self.ledger.start(self.lease, "") {
-                Ok(()) => self.started = true,
+                Ok(()) => (self.started, self.absent) = (true, false),
                 Err(error) => self.keep(error),
             }
         }
-        match self.record(Step::proven(stage, evidence)) {
-            Ok(_) => {}
-            Err(error) => self.keep(error),
+        if let Err(error) = self.record(step) {
+            self.keep(error);
         }
+    }
+
+    /// The target's store certainly lacks what an earlier attempt began to hand over.
+    pub fn found_absent(&mut self) {
+        self.note("found_earlier", json!({"finding": "absent"}));
+        self.absent = true;
     }
 
     /// What stands in the target's transcript. False when that is nothing.
     pub fn sighting(&mut self, sighting: &Sighting) -> Result<bool, LedgerError> {
         if let Some(evidence) = &sighting.message {
-            self.record(Step::proven(Stage::Seen, evidence.clone()))?;
+            self.record(Step::seen(evidence.clone()))?;
         }
         if let Some(turn) = &sighting.turn {
             self.record(turn_step(turn.completed, turn.evidence.clone()))?;
@@ -84,49 +101,57 @@ impl<'a> Recorder<'a> {
             return Err(error);
         }
         let stage = self.ledger.message(self.lease.message)?.stage;
-        let out = !matches!(stage, Stage::Accepted | Stage::Held | Stage::Queued);
+        // Nothing is out: none of it, or all of what an earlier attempt did came to nothing.
+        let unsent = stage == Stage::Accepted || self.absent;
         let step = match result {
-            Ok(()) if stage != Stage::Accepted => return Ok("done".into()),
-            Ok(()) => Step::because(
-                Stage::Uncertain,
-                "the edge ended without saying what became of the message",
-            ),
-            Err(EdgeError::Refused { reason }) if !out => Step::because(Stage::Refused, reason),
-            Err(EdgeError::NotSubmitted { reason }) if !out => Step::because(Stage::Failed, reason),
-            Err(error @ (EdgeError::Refused { .. } | EdgeError::NotSubmitted { .. })) => {
-                Step::because(Stage::Uncertain, format!("after {stage}: {error}"))
+            Ok(()) if stage != Stage::Accepted && self.started => return Ok("done".into()),
+            Ok(()) => Step::uncertain("the edge ended without saying what became of the message"),
+            // A provider may give back what it held or queued, unread.
+            Err(EdgeError::Refused { reason })
+                if unsent || matches!(stage, Stage::Held | Stage::Queued) =>
+            {
+                Step::refused(reason)
             }
-            Err(EdgeError::TurnFailed { reason, evidence }) => Step {
-                stage: Stage::Failed,
-                evidence,
-                reason,
-            },
-            Err(EdgeError::Uncertain { reason }) => Step::because(Stage::Uncertain, reason),
-            Err(EdgeError::Misdelivered { reason, evidence }) => Step {
-                stage: Stage::Misdelivered,
-                evidence,
-                reason,
-            },
+            Err(EdgeError::NotSubmitted { reason }) if unsent => Step::failed(reason),
+            Err(error @ (EdgeError::Refused { .. } | EdgeError::NotSubmitted { .. })) => {
+                Step::uncertain(format!("after {stage}: {error}"))
+            }
+            Err(EdgeError::TurnFailed { reason, evidence }) => Step::turn_failed(reason, evidence),
+            Err(EdgeError::Uncertain { reason }) => Step::uncertain(reason),
+            Err(EdgeError::Misdelivered { reason, evidence }) => {
+                Step::misdelivered(reason, evidence)
+            }
         };
         self.end_as(step)
     }
 
-    /// Ends the attempt with a stage; where the message cannot get there, with `uncertain`.
+    /// Ends the attempt with a stage; where the message cannot get there, with `failed` if it
+    /// certainly is not there, and `uncertain` if nobody knows.
     pub fn end_as(&mut self, step: Step) -> Result<String, LedgerError> {
-        let (stage, reason) = (step.stage, step.reason.clone());
+        let (stage, reason) = (step.stage(), step.reason().to_owned());
         if self.record(step)? || stage == Stage::Uncertain {
             return Ok(stage.to_string());
         }
-        let uncertain = Step::because(Stage::Uncertain, format!("{stage}: {reason}"));
-        self.record(uncertain)?;
-        Ok(Stage::Uncertain.to_string())
+        let instead = if self.absent {
+            Step::failed(format!(
+                "what was handed over before is not in the target's store, and now: {reason}"
+            ))
+        } else {
+            Step::uncertain(format!("{stage}: {reason}"))
+        };
+        let stage = instead.stage();
+        self.record(instead)?;
+        Ok(stage.to_string())
     }
 
     /// Records a stage. False when the message cannot get there from where it is, which a
     /// reply that came during the turn makes possible.
     fn record(&mut self, step: Step) -> Result<bool, LedgerError> {
-        let (stage, reason) = (step.stage, step.reason.clone());
-        match self.ledger.record_leased(self.lease, step) {
+        let stage = step.stage();
+        match self
+            .ledger
+            .record_leased(self.lease, step.redacted(&self.redactor))
+        {
             Ok(Some(line)) => {
                 self.note(
                     "stage",
@@ -137,7 +162,7 @@ impl<'a> Recorder<'a> {
                         "display_name": line.display_name,
                         "route": line.route,
                         "evidence": line.evidence,
-                        "reason": reason,
+                        "reason": line.reason,
                     }),
                 );
                 Ok(true)
@@ -169,12 +194,8 @@ impl<'a> Recorder<'a> {
 /// The stage that the end of a turn means.
 pub(super) fn turn_step(completed: bool, evidence: Evidence) -> Step {
     if completed {
-        Step::proven(Stage::TurnDone, evidence)
+        Step::turn_done(evidence)
     } else {
-        Step {
-            stage: Stage::Failed,
-            evidence,
-            reason: "the turn that read it failed".into(),
-        }
+        Step::turn_failed("the turn that read it failed", evidence)
     }
 }

@@ -244,6 +244,9 @@ pub fn quick() -> Limits {
         lease: Duration::from_secs(2),
         delivery: Duration::from_secs(20),
         watch: Duration::from_millis(200),
+        // Rates have tests of their own.
+        pair_messages: usize::MAX,
+        target_messages: usize::MAX,
         ..Limits::default()
     }
 }

@@ -96,7 +96,7 @@ impl PaperEdge {
     }
 
     pub fn table(&self) -> EdgeTable {
-        EdgeTable::new([Box::new(self.clone()) as Box<dyn Edge>])
+        EdgeTable::new([Box::new(self.clone()) as Box<dyn Edge>]).unwrap()
     }
 
     pub fn submits(&self) -> usize {
@@ -164,9 +164,9 @@ impl Edge for PaperEdge {
         );
         self.submits.fetch_add(1, Ordering::SeqCst);
         assert!(context.state_root.is_absolute());
-        let result = self.work(delivery, progress);
-        self.busy.lock().unwrap().remove(&session);
-        result
+        // Also when a handover that is barred unwinds through here.
+        let _busy = Busy(&self.busy, session);
+        self.work(delivery, progress)
     }
 
     fn find(&self, _context: &EdgeContext, delivery: &Delivery) -> Finding {
@@ -189,6 +189,15 @@ impl Edge for PaperEdge {
             }
             Memory::Honest | Memory::NoTurn => Finding::Absent,
         }
+    }
+}
+
+/// One delivery to a session, until dropped.
+struct Busy<'a>(&'a Mutex<HashSet<String>>, String);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.lock().unwrap().remove(&self.1);
     }
 }
 

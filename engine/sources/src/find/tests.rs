@@ -172,3 +172,43 @@ fn a_named_file_must_lie_below_a_root() {
     let relative = home.run(|finder, report| finder.named("a/1.jsonl", report).is_some());
     assert_eq!(relative, (false, vec![]));
 }
+
+#[test]
+fn a_root_of_several_folders_is_searched_in_each() {
+    let home = Home::new(&["A/w1/x.json", "B/w1/x.json", "B/w2/x.json", "C/w1/x.json"]);
+    let text = "axiowl: 1\nprovider: p\ntitle: t\nroots: { r: { every: [~/B, ~/none, ~/A] } }\n";
+    let rule: Rule = serde_yaml::from_str(text).unwrap();
+    let now = Timestamp::from_millis(0);
+    let world = World::real(home.0.path().into(), BTreeMap::new(), now);
+    let (roots, _) = roots::resolve(&rule, &world);
+    let mut report = Report::default();
+    let mut finder = Finder::new(&world, &roots, Kind::File);
+    let pattern = At {
+        value: Template::parse("{r}/*/x.json").unwrap(),
+        span: Default::default(),
+    };
+    let patterns = std::slice::from_ref(&pattern);
+    let hits = finder.find(patterns, "", &mut report);
+    let shown = |hit: &Hit| {
+        let below = hit.real.strip_prefix(home.0.path()).unwrap();
+        below.to_string_lossy().into_owned()
+    };
+    let found: Vec<String> = hits.iter().map(shown).collect();
+    assert_eq!(found, ["A/w1/x.json", "B/w1/x.json", "B/w2/x.json"]);
+    assert!(finder.root_exists(patterns));
+
+    // What a folder or a row names may lie in any of them, and nowhere else.
+    let mut folders = Finder::new(&world, &roots, Kind::Folder);
+    let wide = At {
+        value: Template::parse("{r}/w1").unwrap(),
+        span: Default::default(),
+    };
+    let below = folders.find(std::slice::from_ref(&wide), "", &mut report);
+    assert_eq!(below.len(), 2);
+    for folder in &below {
+        assert_eq!(finder.within(folder, "x.json", &mut report).len(), 1);
+    }
+    let at = |name: &str| home.0.path().join(name).to_string_lossy().into_owned();
+    assert!(finder.named(&at("A/w1/x.json"), &mut report).is_some());
+    assert!(finder.named(&at("C/w1/x.json"), &mut report).is_none());
+}

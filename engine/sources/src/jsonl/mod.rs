@@ -34,7 +34,11 @@ pub(crate) fn read(name: &str, rule: &Jsonl, context: &Context<'_>) -> Outcome {
     let mut report = Report::default();
     let found = targets::find(rule, context, &mut report);
     let known = targets::known(rule, context);
-    let deep = context.options.deep;
+    let options = context.options;
+    let deep = |path: &str| {
+        let only = &options.deep_only;
+        options.deep && (only.is_empty() || only.iter().any(|part| path.contains(part.as_str())))
+    };
     let read_one = |scratch: &mut Scratch, target: Target| {
         let mut report = Report::default();
         let Target { hit, fields, owner } = target;
@@ -42,7 +46,7 @@ pub(crate) fn read(name: &str, rule: &Jsonl, context: &Context<'_>) -> Outcome {
             rule,
             plan: &plan,
             hit: &hit,
-            deep,
+            deep: deep(&hit.recorded),
         };
         let rows = read_target(job, fields, scratch, &mut report).map(|mut rows| {
             let owner =

@@ -14,7 +14,7 @@ use axiowl_lang::world_spec::{Platform, WorldSpec};
 use axiowl_model::Timestamp;
 use paths::{Paths, plain};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// Variables of this machine that still count when another home is examined: they say
@@ -41,6 +41,8 @@ pub struct World {
     registered: BTreeMap<String, Vec<String>>,
     /// AxiOwl's own folder, as recorded.
     state: Option<String>,
+    /// A further home of a provider, which stands for its roots.
+    provider_home: Option<String>,
     native: Option<Arc<dyn NativeFacts>>,
     /// What a fixture recorded; without it, this machine is asked.
     recorded: Option<Recorded>,
@@ -50,6 +52,8 @@ pub struct World {
 #[derive(Clone)]
 struct Recorded {
     spec: Arc<WorldSpec>,
+    /// Where the description lies.
+    folder: PathBuf,
     dirs: BTreeSet<String>,
     locks: BTreeSet<String>,
 }
@@ -66,6 +70,7 @@ impl World {
             executables: BTreeMap::new(),
             registered: BTreeMap::new(),
             state: None,
+            provider_home: None,
             native: None,
             recorded: None,
         }
@@ -102,9 +107,11 @@ impl World {
             executables: spec.executables.clone(),
             registered: spec.registered.clone(),
             state: Some(plain(&spec.state_folder()).to_owned()),
+            provider_home: None,
             native: None,
             recorded: Some(Recorded {
                 spec: Arc::new(spec.clone()),
+                folder: base_dir.to_path_buf(),
                 dirs: plain_set(&spec.dirs),
                 locks: plain_set(&spec.locks),
             }),
@@ -132,6 +139,15 @@ impl World {
         self
     }
 
+    /// The same machine as seen by a provider that lives in another folder: every root that
+    /// its rule's `home` names is that folder.
+    pub fn at_provider_home(&self, folder: impl Into<String>) -> Self {
+        Self {
+            provider_home: Some(folder.into()),
+            ..self.clone()
+        }
+    }
+
     /// Which provider keys each session id stands under in the registry.
     pub fn set_registered(&mut self, sessions: BTreeMap<String, Vec<String>>) {
         self.registered = sessions;
@@ -155,6 +171,11 @@ impl World {
     /// AxiOwl's own folder, as recorded; the root `{state}` of every rule.
     pub fn state(&self) -> Option<&str> {
         self.state.as_deref()
+    }
+
+    /// The folder that stands for the roots of a rule's `home`.
+    pub(crate) fn provider_home(&self) -> Option<&str> {
+        self.provider_home.as_deref()
     }
 
     /// When a file of a fixture was last changed, in milliseconds since the epoch: as its
@@ -236,6 +257,16 @@ impl World {
         }
         let found = executable::find(name, Path::new(&self.home), &self.env);
         found.map(|path| path.to_string_lossy().into_owned())
+    }
+
+    /// The file in which a fixture keeps what a command printed.
+    pub(crate) fn recorded_output(&self, command: &str) -> Option<PathBuf> {
+        let known = self.recorded.as_ref()?;
+        let name = Path::new(known.spec.commands.get(command)?);
+        let plain = name
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
+        plain.then(|| known.folder.join(name))
     }
 
     /// Whether another process holds a lock on that recorded file. Looking takes no lock;

@@ -1,7 +1,6 @@
 //! Who may deliver, for how long, and what a late or dead worker can still do.
 
 use super::*;
-use crate::limits::Limits;
 use crate::process::Owner;
 
 fn leased(ledger: &Ledger, id: MessageId) -> Lease {
@@ -19,7 +18,7 @@ fn own(ledger: &Ledger, id: MessageId, owner: Owner, left: Duration) {
             id.to_string(),
             owner.pid,
             owner.start_ticks.map(u64::cast_signed),
-            after(now(), left).as_millis(),
+            after(ledger.now(), left).as_millis(),
         ),
     );
     assert_eq!(changed.unwrap(), 1);
@@ -45,7 +44,7 @@ fn a_lease_is_held_by_one_until_it_ends_runs_out_or_its_owner_dies() {
     own(&ours, id, Owner::current(), Duration::ZERO);
     let second = leased(&theirs, id);
     assert_eq!(second.attempt, 2);
-    let step = || Step::proven(Stage::Submitted, Evidence::default());
+    let step = || Step::submitted(Evidence::default());
     for late in [
         ours.record_leased(&first, step()).map(drop),
         ours.start(&first, "x"),
@@ -90,9 +89,7 @@ fn a_started_handover_is_remembered_and_a_settled_message_bars_it() {
     own(&ledger, id, Owner::current(), Duration::ZERO);
     let second = leased(&ledger, id);
     assert!(second.started_before);
-    ledger
-        .record(id, Step::because(Stage::Failed, "a person said so"))
-        .unwrap();
+    ledger.record(id, Step::failed("a person said so")).unwrap();
     let barred = ledger.start(&second, "door").unwrap_err();
     assert!(
         matches!(barred, LedgerError::IllegalMove { .. }),
@@ -109,7 +106,7 @@ fn a_broken_off_delivery_is_taken_up_and_a_finished_one_is_not() {
     let lease = leased(&ledger, id);
     ledger.start(&lease, "door").unwrap();
     ledger
-        .record_leased(&lease, Step::proven(Stage::Submitted, Evidence::default()))
+        .record_leased(&lease, Step::submitted(Evidence::default()))
         .unwrap();
     assert_eq!(ledger.next_pending(&key).unwrap(), Some(id));
     own(&ledger, id, Owner::current(), Duration::ZERO);
@@ -137,7 +134,7 @@ fn what_waits_too_long_expires_unless_it_may_be_out() {
             expires_in: Duration::ZERO,
             ..new(session)
         };
-        ledger.accept(message).unwrap().line.message_id
+        accept(&ledger, &message).unwrap()
     };
     let (waits, started, by_lease) = (late("1"), late("2"), late("3"));
     // Handed over before its time ran out, by a worker that died.
@@ -184,4 +181,59 @@ fn a_message_that_kills_its_workers_is_given_up() {
     assert_eq!(message.stage, Stage::Failed);
     let (_, line) = ledger.lines_since(id, 1).unwrap().remove(0);
     assert!(line.reason.contains("3 deliveries"), "{}", line.reason);
+}
+
+#[test]
+fn a_message_that_kills_its_workers_after_it_may_be_out_is_uncertain() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(dir.path()).unwrap();
+    let id = accepted(&ledger);
+    let limits = Limits {
+        attempts: 2,
+        ..free()
+    };
+    for _ in 0..2 {
+        let LeaseAnswer::Taken(lease) = ledger.lease(id, &limits).unwrap() else {
+            panic!("it is free")
+        };
+        ledger.start(&lease, "door").unwrap();
+        own(&ledger, id, Owner::current(), Duration::ZERO);
+    }
+    assert_eq!(ledger.lease(id, &limits).unwrap(), LeaseAnswer::Nothing);
+    assert_eq!(ledger.message(id).unwrap().stage, Stage::Uncertain);
+    assert!(ledger.pending_sessions().unwrap().is_empty(), "and left");
+}
+
+#[test]
+fn whatever_a_dead_worker_left_open_is_closed_by_the_next() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(dir.path()).unwrap();
+    let key = SessionKey::local("some_cli", "1");
+    for (stage, watched) in [
+        (Stage::Refused, false),
+        (Stage::Failed, false),
+        (Stage::Uncertain, false),
+        (Stage::TurnDone, false),
+        (Stage::Misdelivered, false),
+        (Stage::Seen, true),
+        // Its turn may still run, and its end is worth a line.
+        (Stage::Replied, true),
+    ] {
+        let id = accepted(&ledger);
+        let lease = leased(&ledger, id);
+        ledger.start(&lease, "door").unwrap();
+        at(&ledger, id, stage);
+        own(&ledger, id, Owner::current(), Duration::ZERO);
+        assert_eq!(ledger.next_pending(&key).unwrap(), Some(id), "{stage}");
+        match ledger.lease(id, &free()).unwrap() {
+            LeaseAnswer::Taken(lease) if watched => {
+                assert!(lease.started_before);
+                ledger.end(&lease, "watched").unwrap();
+            }
+            LeaseAnswer::Nothing if !watched => {}
+            answer => panic!("{stage}: {answer:?}"),
+        }
+        assert_eq!(ledger.next_pending(&key).unwrap(), None, "{stage}");
+        assert_eq!(ledger.message(id).unwrap().stage, stage);
+    }
 }

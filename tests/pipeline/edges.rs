@@ -1,0 +1,102 @@
+//! Surfaces without a route, and targets that no edge serves, through the binary.
+
+use crate::desk::{Desk, message_id, words};
+
+/// A row that a person added, so that it may be sent to.
+fn add(desk: &Desk, provider: &str, session: &str) -> String {
+    let name = format!("Agent of {provider}");
+    let run = desk.run(&[
+        "registry",
+        "add-agent",
+        "--provider",
+        provider,
+        "--session",
+        session,
+        "--name",
+        &name,
+    ]);
+    assert_eq!(run.code, 0, "{run}");
+    name
+}
+
+#[test]
+fn c213_c227_what_cannot_be_delivered_to_refuses_with_what_is_missing_and_nobody_steps_in() {
+    // A stand-in that would take everything.
+    let desk = Desk::with(&["Beta"]);
+    for (provider, session, part) in [
+        (
+            "vscode_native",
+            "vscode_native:session:1",
+            "a bridge extension in the VS Code window",
+        ),
+        (
+            "vscode_copilot_backed",
+            "copilot_cli:session:1",
+            "that owns this Copilot session",
+        ),
+        (
+            "antigravity",
+            "antigravity:cascade:1",
+            "the running Antigravity app",
+        ),
+        (
+            "antigravity_cli",
+            "antigravity_cli:conversation:1",
+            "which conversation `agy` answered",
+        ),
+        ("cursor", "cursor:composer:1", "the Cursor window"),
+        ("cursor_cli", "cursor_cli:session:1", "unsupported"),
+        (
+            "copilot_cli",
+            "copilot_cli:session:1",
+            "resumes a Copilot CLI session",
+        ),
+        (
+            "opencode_cli",
+            "opencode_cli:session:1",
+            "an OpenCode session",
+        ),
+        ("grok", "grok:session:1", "a Grok session"),
+        (
+            "gemini_cli",
+            "gemini_cli:session:1",
+            "deleting the transcript",
+        ),
+        (
+            "remote",
+            "remote:session:1",
+            "remote delivery is out of scope",
+        ),
+        (
+            "somebody_new",
+            "somebody_new:session:1",
+            "no delivery edge serves the provider `somebody_new`",
+        ),
+    ] {
+        let name = add(&desk, provider, session);
+        let run = desk.send(&name, &["--wait", "submitted", "--timeout", "60s"]);
+        assert_eq!(run.code, 5, "{provider}: {run}");
+        let lines = desk.stages(&message_id(&run));
+        assert_eq!(
+            words(&lines),
+            ["accepted_by_axiowl", "refused"],
+            "{provider}"
+        );
+        let reason = lines[1]["reason"].to_string();
+        assert!(reason.contains(part), "{provider}: {reason}");
+        assert_eq!(lines[1]["provider"], provider);
+        let dry = desk.send(&name, &["--dry-run"]);
+        assert_eq!(dry.code, 5, "{dry}");
+        assert!(
+            dry.lines("dry_run")[0]["liveness_reason"]
+                .to_string()
+                .contains(part),
+            "{dry}"
+        );
+    }
+    desk.quiet();
+    assert!(
+        !desk.axiowl.home().join("input").exists(),
+        "no program was started for them"
+    );
+}

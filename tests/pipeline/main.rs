@@ -1,0 +1,13 @@
+//! The pipeline through the binary: commands, real states, faults. The provider is a stand-in
+//! program that keeps a transcript; everything else is the product.
+#![cfg(unix)]
+
+#[path = "../program/mod.rs"]
+mod program;
+
+mod commands;
+mod desk;
+mod edges;
+mod faults;
+mod kills;
+mod states;
