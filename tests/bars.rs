@@ -203,9 +203,9 @@ fn kill_during_merge_leaves_a_whole_registry() {
     let whole = rows(&std::fs::read_to_string(&registry).expect("registry"));
     for round in 0..40_u64 {
         // Each round writes a table that differs, so that every merge has something to replace.
-        let id = format!("01a22cbd-692e-7df2-9c84-59884464c7c4");
+        let id = "01a22cbd-692e-7df2-9c84-59884464c7c4";
         let name = format!("Round {round}");
-        let rename = axiowl.run(&[&flags[..], &["registry", "rename", &id, &name]].concat());
+        let rename = axiowl.run(&[&flags[..], &["registry", "rename", id, &name]].concat());
         assert_eq!(rename.code, 0, "{rename}");
         let mut child = axiowl
             .command(&[&flags[..], &["discover", "all"]].concat())

@@ -2,8 +2,10 @@
 
 mod program;
 
+use axiowl_test_support::{ClientHome, Clients, MockModel, or_skip};
 use program::{Axiowl, Run};
 use serde_json::Value;
+use std::process::{Command, Stdio};
 
 const SESSION: &str = "0190aaaa-0000-7000-8000-00000000ec4";
 
@@ -199,4 +201,88 @@ fn explain_looks_into_the_home_of_the_session() {
     let other = axiowl.path("home").display().to_string();
     let run = axiowl.run(&["discover", "echo", "--json", "--home", &other]);
     assert_eq!(run.lines("discovered_agent").len(), 1, "{run}");
+}
+
+/// A real Claude Code session in a further home: the edge runs the client in that home, and the
+/// proof is read there.
+#[test]
+fn a_message_reaches_a_real_session_in_its_own_home() {
+    let clients = or_skip!(Clients::ensure());
+    let model = MockModel::start();
+    let home = ClientHome::new(&clients, &model).expect("a home");
+    let cwd = home.project("webshop").expect("a folder");
+    let session = home
+        .claude_session("Design Review", "Review the checkout design", &cwd)
+        .expect("a session");
+    let further = home.path().join("claude-at-work");
+    std::fs::rename(home.path().join(".claude"), &further).expect("rename");
+    let variables = [
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_BASE_URL",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+        "DISABLE_AUTOUPDATER",
+        "DISABLE_TELEMETRY",
+        "DISABLE_ERROR_REPORTING",
+        "IS_SANDBOX",
+    ];
+    let config = format!(
+        "homes: {{ claude_code_cli: [ {{ id: work, path: ~/claude-at-work }} ] }}\nproviders: {{ claude_code_cli: {{ env: [{}] }} }}\n",
+        variables.join(", ")
+    );
+    home.write(".config/axiowl/config.yaml", &config)
+        .expect("config");
+    let axiowl = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_axiowl"))
+            .env_clear()
+            .envs(home.env())
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output()
+            .expect("axiowl runs");
+        Run {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    };
+    let run = axiowl(&["discover", "claude-code-cli", "--json"]);
+    assert_eq!(
+        run.lines("discovered_agent")[0]["decision"],
+        "enrolled",
+        "{run}"
+    );
+    let agents = axiowl(&["list", "agents", "--json"]).lines("agent");
+    assert_eq!(agents[0]["home"], "work");
+
+    let send = [
+        "send",
+        "--to",
+        &session,
+        "--body",
+        "Is it done?",
+        "--wait",
+        "turn",
+        "--timeout",
+        "120s",
+        "--json",
+    ];
+    let run = axiowl(&send);
+    assert_eq!(run.code, 0, "{run}");
+    let stages = run.lines("stage");
+    let seen = stages
+        .iter()
+        .find(|line| line["stage"] == "seen")
+        .unwrap_or_else(|| panic!("{run}"));
+    let path = seen["evidence"]["path"].as_str().expect("a path");
+    assert!(path.starts_with(further.to_str().expect("text")), "{path}");
+    let message = stages[0]["message_id"].as_str().expect("an id");
+    assert!(
+        std::fs::read_to_string(path)
+            .expect("transcript")
+            .contains(message)
+    );
+    assert!(
+        !home.path().join(".claude/projects").exists(),
+        "the default home was used"
+    );
 }

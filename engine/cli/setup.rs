@@ -320,12 +320,13 @@ impl Own {
             }
             Err(error) => return Err(Failure::new(Exit::Failed, format!("{name}: {error}"))),
         };
-        Config::parse(&name, &text).map_err(|diagnostics| {
+        let config = Config::parse(&name, &text).map_err(|diagnostics| {
             for diagnostic in &diagnostics {
                 anstream::eprintln!("{}", diagnostic.coloured());
             }
             Failure::new(Exit::Failed, format!("{name} cannot be used"))
-        })
+        })?;
+        Ok(config)
     }
 
     /// The support matrix: the built-in one, with the user's `support.yaml` over it.

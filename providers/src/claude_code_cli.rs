@@ -87,6 +87,15 @@ impl Edge for ClaudeCodeCli {
     fn find(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {
         follow::find(context, delivery)
     }
+
+    /// Our own process, or whoever has the session open.
+    fn is_under_way(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> bool {
+        follow::is_under_way(context, delivery)
+            || matches!(
+                self.probe(context, delivery.target),
+                Liveness::Closed { .. }
+            )
+    }
 }
 
 /// Claude Code's folder (`providers/claude-code.md` A.1).

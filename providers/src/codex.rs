@@ -76,6 +76,15 @@ impl Edge for Codex {
     fn find(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {
         follow::find(context, delivery)
     }
+
+    /// Our own process, or whoever has the session open.
+    fn is_under_way(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> bool {
+        follow::is_under_way(context, delivery)
+            || matches!(
+                self.probe(context, delivery.target),
+                Liveness::Closed { .. }
+            )
+    }
 }
 
 /// One delivery on its ground.

@@ -71,6 +71,10 @@ impl Edge for Echo {
     fn find(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {
         follow::find(context, delivery)
     }
+
+    fn is_under_way(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> bool {
+        follow::is_under_way(context, delivery)
+    }
 }
 
 /// A session and its folder of sessions.

@@ -110,6 +110,11 @@ impl<'a> Follow<'a> {
     }
 }
 
+/// Whether a process of ours still has a message in its hands.
+pub(crate) fn is_under_way(context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> bool {
+    in_flight::standing(&context.state_root, delivery.message_id).is_some()
+}
+
 /// Looks for a message that an earlier attempt handed over. A process of ours that still has it
 /// in its hands is waited for, since only its end makes "not there" certain.
 pub(crate) fn find(context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {

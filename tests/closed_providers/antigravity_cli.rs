@@ -26,7 +26,7 @@ fn c302_without_agy_nothing_is_enrolled() {
 }
 
 #[test]
-fn c303_c304_c467_current_and_listed_conversations_are_targets() {
+fn c303_c304_c388_c467_current_and_listed_conversations_are_targets() {
     let scope = case("antigravity_cli", "conversations");
     let row = scope.row(CURRENT);
     assert_eq!(row["provider"], "antigravity_cli");

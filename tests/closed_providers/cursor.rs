@@ -4,6 +4,8 @@ use super::{Axiowl, ROOT, Scope, at_home, case, contents, database};
 use std::path::{Path, PathBuf};
 
 const ORDINARY: &str = "11111111-1111-4111-8111-111111111111";
+/// What was said in it stands in its state, not in its list of messages.
+const IN_STATE: &str = "55555555-5555-4555-8555-555555555508";
 const STATE: &str = ".config/Cursor/User/globalStorage/state.vscdb";
 
 fn sql(case: &str) -> PathBuf {
@@ -45,7 +47,7 @@ fn c293_c296_c301_a_composer_in_the_headers_is_a_target() {
     );
     assert_eq!(row["cwd"], "/home/dev/projects/demo");
     assert_eq!(row["decision"], "enrolled");
-    assert_eq!(scope.targets(), [ORDINARY]);
+    assert_eq!(scope.targets(), [ORDINARY, IN_STATE]);
 }
 
 #[test]
@@ -137,6 +139,8 @@ fn x01_sub_agents_are_no_targets_whichever_list_knows_it() {
     for session in [
         "44444444-4444-4444-8444-444444444444",
         "55555555-5555-4555-8555-555555555502",
+        "55555555-5555-4555-8555-555555555503",
+        "55555555-5555-4555-8555-555555555504",
     ] {
         let (_, kind, _, sendable, _) = scope.says(session);
         assert_eq!((kind, sendable), ("subagent", false), "{session}");
@@ -145,6 +149,21 @@ fn x01_sub_agents_are_no_targets_whichever_list_knows_it() {
     let renamed = case("cursor", "renamed-column");
     assert!(renamed.targets().is_empty());
     assert!(renamed.issues().contains(&"guard_missing"));
+}
+
+#[test]
+fn empty_drafted_passing_and_foreign_composers_are_no_targets() {
+    let scope = case("cursor", "composers");
+    for (number, kind, status) in [
+        (1, "empty", "active"),
+        (5, "main", "evidence_only"),
+        (6, "main", "evidence_only"),
+        (7, "main", "out_of_scope"),
+    ] {
+        let session = format!("55555555-5555-4555-8555-55555555550{number}");
+        let (_, is, state, sendable, _) = scope.says(&session);
+        assert_eq!((is, state, sendable), (kind, status, false), "{session}");
+    }
 }
 
 #[test]
@@ -208,7 +227,7 @@ fn x03_c374_a_store_at_rest_gets_no_files_beside_it() {
     let before = contents(&folder);
     assert_eq!(before.len(), 1);
     let scope: Scope = at_home(&axiowl, "cursor");
-    assert_eq!(scope.targets(), [ORDINARY]);
+    assert_eq!(scope.targets(), [ORDINARY, IN_STATE]);
     assert_eq!(contents(&folder), before);
 }
 

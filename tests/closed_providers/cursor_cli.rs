@@ -129,6 +129,16 @@ fn x07_acp_sessions_are_told_apart_from_chats() {
 }
 
 #[test]
+fn sub_agents_are_no_targets_whichever_file_knows_it() {
+    let scope = case("cursor_cli", "chats");
+    for number in [11, 12] {
+        let (_, kind, _, sendable, _) = scope.says(&numbered(number));
+        assert_eq!((kind, sendable), ("subagent", false), "{number}");
+    }
+    assert_eq!(scope.says(&numbered(13)).0, Some("Titled in meta"));
+}
+
+#[test]
 fn a_store_of_another_chat_and_a_name_that_is_none_are_not_believed() {
     let scope = case("cursor_cli", "chats");
     let (_, _, status, sendable, _) = scope.says(&numbered(7));

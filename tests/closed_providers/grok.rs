@@ -1,11 +1,7 @@
 //! Sessions of Grok Build, an extension of ours.
 
-use super::{Axiowl, ROOT, at_home, case};
-use axiowl_discover::TranscriptReader;
-use axiowl_lang::layers::{self, Sources};
-use axiowl_lang::world_spec::WorldSpec;
-use axiowl_sources::World;
-use serde_json::json;
+use super::{Axiowl, ROOT, at_home, case, transcripts};
+use serde_json::{Value, json};
 use std::path::Path;
 
 fn numbered(number: u32) -> String {
@@ -43,7 +39,7 @@ fn c382_the_rule_says_that_it_is_an_extension_of_ours() {
 }
 
 #[test]
-fn c378_c380_x19_without_its_summary_a_session_is_partial_and_costs_itself() {
+fn c378_c379_c380_x19_without_its_summary_a_session_is_partial_and_costs_itself() {
     let scope = case("grok", "sessions");
     // Updates alone; a damaged summary; one of another session.
     for (number, words) in [
@@ -111,57 +107,104 @@ fn x22_x26_the_other_grok_and_the_login_are_not_read() {
     assert!(at_home(&axiowl, "grok").rows.is_empty());
 }
 
-/// Where a message stands in the transcript of the first session, with some records added.
-fn seen(records: &[serde_json::Value], message: &str) -> bool {
+/// The case with some records added to the transcript of its first session.
+fn with(records: &[Value]) -> Axiowl {
     let axiowl = Axiowl::new();
     let case = Path::new(ROOT).join("rules/grok/fixtures/sessions");
     super::program::copy_tree(&case, &axiowl.path("case"));
-    let session = numbered(1);
-    let folder = format!("/home/dev/.grok/sessions/%2Fhome%2Fdev%2Fprojects%2Fdemo/{session}");
-    let below = folder.trim_start_matches("/home/dev/");
-    let file = axiowl.path("case/home").join(below).join("updates.jsonl");
+    let below = "case/home/.grok/sessions/%2Fhome%2Fdev%2Fprojects%2Fdemo";
+    let file = axiowl.path(below).join(numbered(1)).join("updates.jsonl");
     let mut text = std::fs::read_to_string(&file).expect("updates");
     for record in records {
         text.push_str(&format!("{record}\n"));
     }
     std::fs::write(&file, text).expect("updates");
-    let rules = Path::new(ROOT).join("rules");
-    let sources = Sources {
-        disk: Some(&rules),
-        ..Sources::default()
-    };
-    let rules = layers::load_all(&sources);
-    let rule = rules.get("grok").expect("the rule");
-    let world = std::fs::read_to_string(axiowl.path("case/world.yaml")).expect("world");
-    let spec = WorldSpec::parse("world.yaml", &world).expect("world");
-    let world = World::fixture(&axiowl.path("case"), &spec);
-    let row = json!({ "path": folder });
-    let row = row.as_object().expect("a row");
-    let mut reader =
-        TranscriptReader::of_row(rule, &world, row, &Default::default()).expect("a transcript");
-    reader.look(message).expect("read").message.is_some()
+    axiowl
+}
+
+fn said(records: &[Value]) -> Vec<(String, String)> {
+    let session = format!("grok:session:{}", numbered(1));
+    transcripts::said("grok", &with(records).path("case"), &session)
+}
+
+fn chunk(kind: &str, text: &str, meta: Value) -> Value {
+    let content = json!({ "type": "text", "text": text });
+    let update = json!({ "sessionUpdate": kind, "content": content, "_meta": meta });
+    json!({ "timestamp": 1, "method": "session/update", "params": { "update": update } })
+}
+
+/// What is left of the recorded transcript: reasoning, the tool's output, the shell command
+/// and what the marker undoes are in the file too.
+const LEFT: [(&str, &str); 5] = [
+    ("user", "keep me"),
+    ("assistant", "kept answer"),
+    ("user", "after rewind"),
+    ("assistant", "final "),
+    ("assistant", "answer"),
+];
+
+#[test]
+fn c377_c405_c406_only_user_and_agent_text_is_taken() {
+    let owned = |(role, text): &(&str, &str)| ((*role).to_owned(), (*text).to_owned());
+    let left: Vec<_> = LEFT.iter().map(owned).collect();
+    assert_eq!(said(&[]), left);
+    let noise = [
+        chunk("agent_thought_chunk", "reasoning", json!({})),
+        chunk("tool_call_update", "output", json!({})),
+        chunk("user_message_chunk", "ls", json!({ "bash_command": true })),
+        chunk(
+            "agent_message_chunk",
+            "of a sub-agent",
+            json!({ "isSidechain": true }),
+        ),
+        chunk(
+            "user_message_chunk",
+            "to a sub-agent",
+            json!({ "subagentId": "a" }),
+        ),
+        json!({ "method": "_x.ai/something_new", "params": {} }),
+    ];
+    assert_eq!(said(&noise), left);
 }
 
 #[test]
-fn c405_c406_only_what_was_said_to_the_agent_counts_as_seen() {
+fn c407_x23_rewind_markers_take_back_what_they_undo() {
+    let texts = |records: &[Value]| -> Vec<String> {
+        said(records).into_iter().map(|(_, text)| text).collect()
+    };
+    let marker = |prompt: u64| {
+        let update = json!({ "sessionUpdate": "rewind_marker", "target_prompt_index": prompt });
+        json!({ "method": "_x.ai/session/update", "params": { "update": update } })
+    };
+    // In the recorded transcript the marker stands before a prompt of the same number.
+    assert!(!texts(&[]).iter().any(|text| text.starts_with("undo")));
+    assert_eq!(texts(&[marker(1)]), ["keep me", "kept answer"]);
+    assert!(texts(&[marker(0)]).is_empty());
+    let again = chunk(
+        "user_message_chunk",
+        "once more",
+        json!({ "promptIndex": 1 }),
+    );
+    let expected = ["keep me", "kept answer", "once more"];
+    assert_eq!(texts(&[marker(1), again.clone()]), expected);
+    // A lower number that comes again says the same without a marker.
+    let third = chunk("user_message_chunk", "third", json!({ "promptIndex": 2 }));
+    assert_eq!(texts(&[third, again]), expected);
+}
+
+#[test]
+fn what_the_agent_itself_says_is_no_sign_that_it_was_told() {
     let message = "01a30000-0000-7000-8000-000000000001";
     let text = format!("[AxiOwl {message}] from \"Tester\"\n> hello");
-    let chunk = |kind: &str, meta: serde_json::Value| {
-        let content = json!({ "type": "text", "text": text });
-        let update = json!({ "sessionUpdate": kind, "content": content, "_meta": meta });
-        json!({ "timestamp": 1, "method": "session/update", "params": { "update": update } })
+    let seen = |kind: &str, meta: Value| {
+        let axiowl = with(&[chunk(kind, &text, meta)]);
+        let session = format!("grok:session:{}", numbered(1));
+        transcripts::read("grok", &axiowl.path("case"), &session, |reader| {
+            reader.look(message).expect("read").message.is_some()
+        })
     };
-    assert!(seen(
-        &[chunk("user_message_chunk", json!({ "promptIndex": 3 }))],
-        message
-    ));
-    for other in [
-        chunk("agent_thought_chunk", json!({})),
-        chunk("agent_message_chunk", json!({})),
-        chunk("tool_call_update", json!({})),
-        chunk("user_message_chunk", json!({ "bash_command": true })),
-        chunk("user_message_chunk", json!({ "isSidechain": true })),
-    ] {
-        assert!(!seen(std::slice::from_ref(&other), message), "{other}");
-    }
+    assert!(seen("user_message_chunk", json!({ "promptIndex": 3 })));
+    assert!(!seen("agent_message_chunk", json!({})));
+    assert!(!seen("agent_thought_chunk", json!({})));
+    assert!(!seen("user_message_chunk", json!({ "bash_command": true })));
 }

@@ -9,15 +9,19 @@ mod cursor_cli;
 mod grok;
 #[path = "../program/mod.rs"]
 mod program;
+mod transcripts;
 
 use program::{Axiowl, ROOT, Run};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// What one scope said: its sessions by their bare id, and its summary.
 pub struct Scope {
+    /// Sessions by their bare id.
     pub rows: BTreeMap<String, Value>,
+    /// The scope's last line.
     pub summary: Value,
     run: Run,
 }
@@ -92,12 +96,18 @@ impl Scope {
     }
 }
 
-/// Discovers a case of a rule.
-pub fn case(provider: &str, case: &str) -> Scope {
-    let folder = Path::new(ROOT).join(format!("rules/{provider}/fixtures/{case}"));
-    let scope = provider.replace('_', "-");
-    let folder = folder.to_str().expect("text");
-    Scope::of(Axiowl::new().run(&["discover", &scope, "--json", "--fixture", folder]))
+/// Discovers a case of a rule, once for all tests.
+pub fn case(provider: &'static str, case: &'static str) -> &'static Scope {
+    type Cases = Mutex<HashMap<(&'static str, &'static str), &'static Scope>>;
+    static CASES: LazyLock<Cases> = LazyLock::new(Cases::default);
+    let mut cases = CASES.lock().unwrap_or_else(PoisonError::into_inner);
+    cases.entry((provider, case)).or_insert_with(|| {
+        let folder = Path::new(ROOT).join(format!("rules/{provider}/fixtures/{case}"));
+        let scope = provider.replace('_', "-");
+        let folder = folder.to_str().expect("text");
+        let run = Axiowl::new().run(&["discover", &scope, "--json", "--fixture", folder]);
+        Box::leak(Box::new(Scope::of(run)))
+    })
 }
 
 /// Discovers one scope of the user's own home, as on a real machine.

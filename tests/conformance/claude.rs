@@ -265,7 +265,8 @@ fn c390_a_sub_agents_transcript_is_linked_to_its_parent() {
         std::slice::from_ref(&side),
     );
     // As older versions did it: a session file of side records, which names its parent.
-    session(&scene, B, &[side]);
+    let titled = json!({ "type": "custom-title", "customTitle": "Tests", "sessionId": A });
+    session(&scene, B, &[side, titled]);
     let rows = scene.discover("claude-code-cli");
     assert_eq!(rows.len(), 2, "{rows:#?}");
     let child = row(&rows, B);
@@ -278,9 +279,9 @@ fn c390_a_sub_agents_transcript_is_linked_to_its_parent() {
         (&parent["kind"], &parent["sendable"]),
         (&"main".into(), &true.into())
     );
-    let reason = child["reason"].as_str().expect("reason");
+    let said = child["evidence"].as_array().expect("evidence");
     assert!(
-        reason.contains("belongs to session") && reason.contains(A),
+        said.contains(&format!("belongs to session {A}").into()),
         "{child}"
     );
 }

@@ -60,11 +60,7 @@ fn c048_c060_a12_all_runs_every_local_scope_once() {
         .collect();
     let distinct: BTreeSet<&str> = reported.iter().copied().collect();
     assert_eq!(distinct.len(), reported.len(), "{reported:?}");
-    for provider in SCOPES
-        .map(|(_, provider)| provider)
-        .iter()
-        .chain(&["grok", "gemini_cli"])
-    {
+    for provider in SCOPES.map(|(_, provider)| provider).iter().chain(&["grok"]) {
         assert!(
             distinct.contains(provider),
             "{provider} is not in {reported:?}"

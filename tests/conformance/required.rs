@@ -33,7 +33,7 @@ const REQUIRED: [Range; 9] = [
 
 /// What an annex row or the product's section 11 puts off or replaces: bridges and the routes
 /// that need one, nodes, the session library, and what annex A met in another way.
-const LATER: [Range; 13] = [
+const LATER: [Range; 15] = [
     ('C', 3, 176, 176),
     ('C', 3, 277, 277),
     ('C', 3, 300, 300),
@@ -45,6 +45,9 @@ const LATER: [Range; 13] = [
     ('C', 3, 415, 416),
     ('C', 3, 431, 436),
     ('C', 3, 457, 465),
+    // Restoring hidden sessions; and the row that only says which text wins.
+    ('A', 1, 17, 17),
+    ('A', 1, 26, 26),
     // The running app's answer before a delivery: the route of antigravity.
     ('A', 1, 7, 7),
     // The same route's `agentapi`.

@@ -94,6 +94,11 @@ impl Desk {
 
     /// Installs the stand-in.
     pub fn claude(&self, does: &str) {
+        self.install(&format!("{CLAUDE}{does}\n"));
+    }
+
+    /// Installs a program as the stand-in.
+    pub fn install(&self, script: &str) {
         // By another process: a file that this one has open for writing, even in a child that
         // another test has just forked, cannot be run.
         let mut writer = Command::new("/bin/sh")
@@ -106,7 +111,6 @@ impl Desk {
             .spawn()
             .expect("sh runs");
         let mut input = writer.stdin.take().expect("stdin");
-        let script = format!("{CLAUDE}{does}\n");
         input.write_all(script.as_bytes()).expect("script");
         drop(input);
         assert!(writer.wait().expect("wait").success());

@@ -129,7 +129,9 @@ fn complete(
 ) -> Row {
     let mut row = base.clone();
     for indexed in joins {
-        row.insert(indexed.join.name.value.clone(), joined(indexed, base));
+        // A join may go on from what an earlier one brought.
+        let found = joined(indexed, &row);
+        row.insert(indexed.join.name.value.clone(), found);
     }
     let replacements = rows.first_of.iter().flatten().filter_map(|(name, fields)| {
         let found = fields
@@ -158,7 +160,7 @@ fn complete(
     row
 }
 
-fn joined(indexed: &Indexed, base: &Row) -> Value {
+fn joined(indexed: &Indexed, row: &Row) -> Value {
     let join = indexed.join;
     let document = indexed.table.and_then(|table| table.doc.as_ref());
     if join.on.value == "*" && join.exists {
@@ -168,7 +170,7 @@ fn joined(indexed: &Indexed, base: &Row) -> Value {
     if join.on.value == "*" {
         return document.map_or(Value::Null, |doc| Value::Object(doc.clone()));
     }
-    let key = text(value(base, &join.on));
+    let key = text(value(row, &join.on));
     if let Some(field) = &join.member_of {
         let member = document
             .zip(key.as_deref())

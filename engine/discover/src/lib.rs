@@ -16,8 +16,10 @@ mod judge;
 mod naming;
 mod policy;
 mod run;
+mod said;
 mod several;
 mod transcript;
 
 pub use run::{Found, Options, Report, SourceCount, discover, row_of};
+pub use said::{Conversation, Said};
 pub use transcript::{Look, Place, TranscriptReader, TurnEnded};

@@ -203,6 +203,7 @@ mod tests {
             ],
             reject: None,
             session_fallback: None,
+            untitled_fallback: false,
         };
         let now = Timestamp::from_millis(0);
         let world = World::real("/h".into(), BTreeMap::new(), now);

@@ -4,6 +4,7 @@
 
 use crate::condition::{blank, text, value};
 use axiowl_lang::at::At;
+use axiowl_lang::cond::Cond;
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::{Transcript, TranscriptRecord};
 use axiowl_lang::scalar::{OneOrMany, Pointer};
@@ -41,8 +42,8 @@ pub struct TurnEnded {
 
 /// Reads one session's transcript.
 pub struct TranscriptReader<'a> {
-    description: &'a Transcript,
-    real: PathBuf,
+    pub(crate) description: &'a Transcript,
+    pub(crate) real: PathBuf,
     shown: String,
     resume: u64,
     message: Option<(Place, Option<String>)>,
@@ -188,7 +189,7 @@ fn holds_message(
 ) -> Option<(String, Option<String>)> {
     let mark = format!("{VISIBLE_MARK}{message_id}]");
     description.message.iter().find_map(|kind| {
-        if kind.role.as_deref() == Some(ASSISTANT) || !fits(kind, parsed) {
+        if kind.role.as_deref() == Some(ASSISTANT) || !is_of(kind, parsed) {
             return None;
         }
         let id = first(&kind.id, parsed);
@@ -205,7 +206,7 @@ fn holds_message(
 /// Whether the record ends the turn, and how.
 fn ends_turn(description: &Transcript, parsed: &Value, turn: Option<&str>) -> Option<bool> {
     let of_turn = |kind: &TranscriptRecord| {
-        fits(kind, parsed)
+        is_of(kind, parsed)
             && match (turn, first(&kind.turn, parsed)) {
                 (Some(turn), Some(other)) => turn == other,
                 _ => true,
@@ -221,10 +222,14 @@ fn ends_turn(description: &Transcript, parsed: &Value, turn: Option<&str>) -> Op
         .then_some(false)
 }
 
-fn fits(kind: &TranscriptRecord, parsed: &Value) -> bool {
-    kind.filter
-        .as_ref()
-        .is_none_or(|filter| record::holds(filter, parsed, &Row::new()))
+fn is_of(kind: &TranscriptRecord, parsed: &Value) -> bool {
+    let filter = kind.filter.as_ref();
+    filter.is_none_or(|filter| fits(filter, parsed))
+}
+
+/// Whether a record fits a condition.
+pub(crate) fn fits(filter: &Cond, parsed: &Value) -> bool {
+    record::holds(filter, parsed, &Row::new())
 }
 
 fn ids<'v>(
@@ -236,11 +241,13 @@ fn ids<'v>(
         .filter_map(|at| text(&pointer::at(at, parsed)?))
 }
 
-fn first(pointers: &OneOrMany<At<Pointer>>, parsed: &Value) -> Option<String> {
+/// The first value that one of the pointers gives.
+pub(crate) fn first(pointers: &OneOrMany<At<Pointer>>, parsed: &Value) -> Option<String> {
     ids(pointers, parsed).next()
 }
 
-fn texts(pointers: &OneOrMany<At<Pointer>>, parsed: &Value) -> Vec<String> {
+/// Every text that the pointers give.
+pub(crate) fn texts(pointers: &OneOrMany<At<Pointer>>, parsed: &Value) -> Vec<String> {
     let mut out = Vec::new();
     for at in pointers.iter() {
         match pointer::at(at, parsed) {

@@ -27,7 +27,7 @@ use serde::Deserialize;
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// A SQLite database, read through a private copy or at rest.
-    Sqlite(Sqlite),
+    Sqlite(Box<Sqlite>),
     /// JSON Lines: bounded head and tail, probes before parsing.
     Jsonl(Jsonl),
     /// A log of changes to one object, or that object itself.
@@ -249,13 +249,7 @@ impl Source {
         }
         let prefixed = matches!(
             self,
-            Self::Sqlite(Sqlite {
-                key_value: Some(KeyValue {
-                    prefix: Some(_),
-                    ..
-                }),
-                ..
-            })
+            Self::Sqlite(s) if s.key_value.as_ref().is_some_and(|keys| keys.prefix.is_some())
         );
         if self.each().is_some() || prefixed {
             out.push(KEY_FIELD);

@@ -24,6 +24,20 @@ pub struct Transcript {
     /// Records that end a turn badly.
     #[serde(default)]
     pub failed: Vec<At<TranscriptRecord>>,
+    /// Records that take back what was said.
+    #[serde(default)]
+    pub undo: Vec<At<UndoRecord>>,
+}
+
+/// A record that takes back a prompt and everything after it.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UndoRecord {
+    /// What it must be, by JSON Pointer.
+    #[serde(rename = "where")]
+    pub filter: Option<Cond>,
+    /// The number of the first prompt that is taken back.
+    pub prompt: OneOrMany<At<Pointer>>,
 }
 
 /// A record of a transcript.
@@ -45,4 +59,8 @@ pub struct TranscriptRecord {
     /// The turn it belongs to; a `done` record counts only for the message's own turn.
     #[serde(default)]
     pub turn: OneOrMany<At<Pointer>>,
+    /// The number of the prompt, counted from 0; a lower one than before takes back what
+    /// followed it.
+    #[serde(default)]
+    pub prompt: OneOrMany<At<Pointer>>,
 }

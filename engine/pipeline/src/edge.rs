@@ -222,6 +222,14 @@ pub trait Edge: Send + Sync {
     /// Looks for a message handed over earlier, before anybody hands it over again.
     fn find(&self, context: &EdgeContext, delivery: &Delivery) -> Finding;
 
+    /// Whether somebody may still work on a message that was handed over earlier and stands in
+    /// the target's store, so that the end of its turn is worth waiting for. While that is
+    /// waited for, nothing else is delivered to the session.
+    fn is_under_way(&self, context: &EdgeContext, delivery: &Delivery) -> bool {
+        let _ = (context, delivery);
+        true
+    }
+
     /// Settles an uncertain message by what the target's store says now; `None` when it still
     /// cannot be known.
     fn settle(&self, context: &EdgeContext, delivery: &Delivery) -> Option<Finding> {

@@ -182,6 +182,10 @@ impl<'a> Addressed<'a> {
         self.edge.find(context, &self.delivery)
     }
 
+    pub fn is_under_way(&self, context: &EdgeContext<'_>) -> bool {
+        self.edge.is_under_way(context, &self.delivery)
+    }
+
     pub fn settle(&self, context: &EdgeContext<'_>) -> Option<Finding> {
         self.edge.settle(context, &self.delivery)
     }

@@ -13,6 +13,8 @@ pub enum Followed {
     Ended(Stage),
     /// The time is up; the message goes on.
     TimedOut(Stage),
+    /// It was answered, and nobody works on it any more, but the end of its turn stands nowhere.
+    TurnUnproven,
 }
 
 impl Followed {
@@ -20,6 +22,7 @@ impl Followed {
     pub fn stage(self) -> Stage {
         match self {
             Self::Reached(stage) | Self::Ended(stage) | Self::TimedOut(stage) => stage,
+            Self::TurnUnproven => Stage::Replied,
         }
     }
 
@@ -29,6 +32,7 @@ impl Followed {
             Self::Reached(_) => 0,
             Self::TimedOut(_) => 9,
             Self::Ended(stage) => stage_exit_code(stage),
+            Self::TurnUnproven => stage_exit_code(Stage::Uncertain),
         }
     }
 }
@@ -73,20 +77,28 @@ pub(crate) fn wait(
     let (mut seq, mut pause) = (0, FIRST_PAUSE);
     let mut cared_for = begin;
     let mut stage = ledger.message(id)?.stage;
+    let mut turn_done = false;
     loop {
         // Asked before the lines are read: what is written before its end is among them.
         let rests = match until {
-            Until::Rest => ledger.rests(id)?,
+            Until::Rest | Until::Stage(Stage::TurnDone) => ledger.rests(id)?,
             Until::Stage(_) => false,
         };
         for (number, new) in ledger.lines_since(id, seq)? {
             seq = number;
+            turn_done |= new.stage == Stage::TurnDone;
             // Late proof is a line, and changes nothing.
             stage = stage.move_to(new.stage).map_or(new.stage, Move::ends_at);
             pause = FIRST_PAUSE;
             line(new);
         }
         match until {
+            // An agent answers within its turn: a reply is no proof that the turn ended.
+            Until::Stage(Stage::TurnDone) if turn_done => return Ok(Followed::Reached(stage)),
+            Until::Stage(Stage::TurnDone) if stage == Stage::Replied && rests => {
+                return Ok(Followed::TurnUnproven);
+            }
+            Until::Stage(Stage::TurnDone) if stage == Stage::Replied => {}
             Until::Rest if rests => return Ok(Followed::Ended(stage)),
             Until::Stage(wanted) if stage.rank() >= wanted.rank() && stage.rank().is_some() => {
                 return Ok(Followed::Reached(stage));

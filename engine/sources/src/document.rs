@@ -5,8 +5,7 @@
 //! a damaged one leaves the table incomplete. It must not know what a field means.
 
 use crate::file::{Hit, mtime};
-use crate::find::{Finder, Kind};
-use crate::read::{Context, Outcome, Table};
+use crate::read::{Context, Outcome};
 use crate::report::Report;
 use crate::{Row, pointer};
 use axiowl_lang::at::At;
@@ -51,13 +50,7 @@ impl Form {
 /// Reads one source of documents.
 pub(crate) fn read(rule: &Document, form: Form, context: &Context<'_>) -> Outcome {
     let mut report = Report::default();
-    let mut finder = Finder::new(context.world, context.roots, Kind::File);
-    let mut hits = finder.find(&rule.path, "", &mut report);
-    let mut table = Table {
-        files_matched: hits.len(),
-        root_exists: finder.root_exists(&rule.path),
-        ..Table::default()
-    };
+    let (mut table, mut hits) = context.files(&rule.path, &mut report);
     newest(&mut hits, rule.max_files, &mut report);
     let read_one = |hit: &Hit| {
         let mut report = Report::default();
@@ -107,7 +100,7 @@ pub(crate) fn newest(hits: &mut Vec<Hit>, most: usize, report: &mut Report) {
 /// The document's own fields, and its rows.
 fn rows(rule: &Document, hit: &Hit, document: &Value, report: &mut Report) -> (Row, Vec<Row>) {
     let mut own = hit.fields();
-    let known = take(&rule.fields, document, &mut own);
+    let known = take(&rule.fields, document, &mut own) || rule.sparse;
     let Some(each) = &rule.each else {
         if !known {
             report.strange(&hit.recorded, 0, "none of the fields is in it");

@@ -5,8 +5,7 @@
 
 use crate::document::newest;
 use crate::file::Hit;
-use crate::find::{Finder, Kind};
-use crate::read::{Context, Outcome, Table};
+use crate::read::{Context, Outcome};
 use crate::report::Report;
 use axiowl_lang::source::Files;
 use serde_json::Value;
@@ -14,16 +13,11 @@ use serde_json::Value;
 /// Reads one source of files.
 pub(crate) fn read(rule: &Files, context: &Context<'_>) -> Outcome {
     let mut report = Report::default();
-    let mut finder = Finder::new(context.world, context.roots, Kind::File);
-    let mut hits = finder.find(&rule.path, "", &mut report);
+    let (mut table, mut hits) = context.files(&rule.path, &mut report);
     if let Some(name) = &rule.name {
         hits.retain(|hit| name.0.is_match(&hit.stem()));
+        table.files_matched = hits.len();
     }
-    let mut table = Table {
-        files_matched: hits.len(),
-        root_exists: finder.root_exists(&rule.path),
-        ..Table::default()
-    };
     newest(&mut hits, rule.max_files, &mut report);
     for hit in &hits {
         table.note_read(&hit.recorded);

@@ -11,8 +11,7 @@ mod wanted;
 use crate::Row;
 use crate::document::{newest, take};
 use crate::file::{Hit, mtime};
-use crate::find::{Finder, Kind};
-use crate::read::{Context, Outcome, Table};
+use crate::read::{Context, Outcome};
 use crate::report::Report;
 use axiowl_lang::source::{MutationLog, TORN_FIELD};
 use axiowl_model::{Issue, codes};
@@ -33,13 +32,7 @@ const ATTEMPTS: usize = 3;
 /// Reads one source of logs.
 pub(crate) fn read(rule: &MutationLog, context: &Context<'_>) -> Outcome {
     let mut report = Report::default();
-    let mut finder = Finder::new(context.world, context.roots, Kind::File);
-    let mut hits = finder.find(&rule.path, "", &mut report);
-    let mut table = Table {
-        files_matched: hits.len(),
-        root_exists: finder.root_exists(&rule.path),
-        ..Table::default()
-    };
+    let (mut table, mut hits) = context.files(&rule.path, &mut report);
     without_beginnings(&mut hits);
     newest(&mut hits, rule.max_files, &mut report);
     let wanted = Wanted::of(

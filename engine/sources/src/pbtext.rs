@@ -7,8 +7,7 @@ mod parse;
 
 use crate::document::{bytes, newest};
 use crate::file::Hit;
-use crate::find::{Finder, Kind};
-use crate::read::{Context, Outcome, Table};
+use crate::read::{Context, Outcome};
 use crate::report::Report;
 use crate::{Row, encoding};
 use axiowl_lang::scalar::{ReadAs, TextPath};
@@ -21,13 +20,7 @@ use serde_json::Value;
 /// Reads one source of text messages.
 pub(crate) fn read(rule: &PbText, context: &Context<'_>) -> Outcome {
     let mut report = Report::default();
-    let mut finder = Finder::new(context.world, context.roots, Kind::File);
-    let mut hits = finder.find(&rule.path, "", &mut report);
-    let mut table = Table {
-        files_matched: hits.len(),
-        root_exists: finder.root_exists(&rule.path),
-        ..Table::default()
-    };
+    let (mut table, mut hits) = context.files(&rule.path, &mut report);
     newest(&mut hits, rule.max_files, &mut report);
     let read: Vec<_> = hits
         .par_iter()

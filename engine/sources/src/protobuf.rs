@@ -5,8 +5,7 @@
 
 use crate::document::{bytes, newest};
 use crate::file::Hit;
-use crate::find::{Finder, Kind};
-use crate::read::{Context, Outcome, Table};
+use crate::read::{Context, Outcome};
 use crate::report::Report;
 use crate::{Row, wire};
 use axiowl_lang::source::Protobuf;
@@ -16,13 +15,7 @@ use rayon::prelude::*;
 /// Reads one source of messages.
 pub(crate) fn read(rule: &Protobuf, context: &Context<'_>) -> Outcome {
     let mut report = Report::default();
-    let mut finder = Finder::new(context.world, context.roots, Kind::File);
-    let mut hits = finder.find(&rule.path, "", &mut report);
-    let mut table = Table {
-        files_matched: hits.len(),
-        root_exists: finder.root_exists(&rule.path),
-        ..Table::default()
-    };
+    let (mut table, mut hits) = context.files(&rule.path, &mut report);
     newest(&mut hits, rule.max_files, &mut report);
     let read: Vec<_> = hits
         .par_iter()

@@ -5,6 +5,8 @@
 //! row means or which of them will matter.
 
 use crate::document::Form;
+use crate::file::Hit;
+use crate::find::{Finder, Kind};
 use crate::report::Report;
 use crate::roots::{self, Root};
 use crate::sqlite::Copies;
@@ -12,10 +14,12 @@ use crate::{
     Row, World, command, convert, document, files, folder, jsonl, mutation_log, pbtext, protobuf,
     sqlite, text, tsv, unread,
 };
+use axiowl_lang::at::At;
 use axiowl_lang::fields::followed_source;
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Rule;
 use axiowl_lang::source::Source;
+use axiowl_lang::template::Template;
 use axiowl_model::{Issue, codes};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -114,6 +118,24 @@ pub(crate) struct Context<'a> {
     pub tables: &'a BTreeMap<String, Table>,
     /// Private copies of stores, made once for all sources.
     pub copies: &'a Copies,
+}
+
+impl Context<'_> {
+    /// The files that patterns fit, and the table they are counted in.
+    pub(crate) fn files(
+        &self,
+        patterns: &[At<Template>],
+        report: &mut Report,
+    ) -> (Table, Vec<Hit>) {
+        let mut finder = Finder::new(self.world, self.roots, Kind::File);
+        let hits = finder.find(patterns, "", report);
+        let table = Table {
+            files_matched: hits.len(),
+            root_exists: finder.root_exists(patterns),
+            ..Table::default()
+        };
+        (table, hits)
+    }
 }
 
 impl Table {

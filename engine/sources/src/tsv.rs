@@ -6,7 +6,6 @@
 use crate::column;
 use crate::document::{bytes, newest};
 use crate::file::Hit;
-use crate::find::{Finder, Kind};
 use crate::read::{Context, Outcome, Table};
 use crate::report::Report;
 use crate::{Row, encoding};
@@ -19,13 +18,7 @@ use std::borrow::Cow;
 /// Reads one source of tables.
 pub(crate) fn read(rule: &Tsv, context: &Context<'_>) -> Outcome {
     let mut report = Report::default();
-    let mut finder = Finder::new(context.world, context.roots, Kind::File);
-    let mut hits = finder.find(&rule.path, "", &mut report);
-    let mut table = Table {
-        files_matched: hits.len(),
-        root_exists: finder.root_exists(&rule.path),
-        ..Table::default()
-    };
+    let (mut table, mut hits) = context.files(&rule.path, &mut report);
     newest(&mut hits, rule.max_files, &mut report);
     for hit in &hits {
         let Some((content, _)) = bytes(hit, rule.max_bytes.0, &mut report) else {

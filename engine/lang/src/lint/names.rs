@@ -1,9 +1,11 @@
 //! Fields named in names, statuses, rungs, sentences, aliases and transcripts.
 
 use super::{Known, Lint};
+use crate::at::Span;
 use crate::codes;
+use crate::cond::Cond;
 use crate::fields::TEMPLATE_NAMES;
-use crate::rule::{Transcript, TranscriptRecord};
+use crate::rule::Transcript;
 use crate::secrets::is_secret_path;
 use crate::template::Piece;
 use std::collections::BTreeSet;
@@ -84,14 +86,17 @@ impl Lint<'_> {
         }
         let groups = [&transcript.message, &transcript.done, &transcript.failed];
         for record in groups.into_iter().flatten() {
-            self.transcript_record(record);
+            self.transcript_record(record.span, record.filter.as_ref());
+        }
+        for record in &transcript.undo {
+            self.transcript_record(record.span, record.filter.as_ref());
         }
     }
 
-    fn transcript_record(&mut self, record: &crate::at::At<TranscriptRecord>) {
-        if let Some(filter) = &record.filter {
+    fn transcript_record(&mut self, span: Span, filter: Option<&Cond>) {
+        if let Some(filter) = filter {
             let known = Known::of("a record", BTreeSet::new()).and_pointers();
-            let at = self.place(record.span);
+            let at = self.place(span);
             self.condition(filter, at, &known);
         }
     }

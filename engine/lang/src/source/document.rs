@@ -25,6 +25,10 @@ pub struct Document {
     /// `json` only: `//` and `/* */` comments and commas before a closing bracket are read over.
     #[serde(default)]
     pub comments: bool,
+    /// A document with none of the fields is understood: settings that leave all of them at
+    /// their defaults.
+    #[serde(default)]
+    pub sparse: bool,
     /// Files read at most.
     #[serde(default = "default_files")]
     pub max_files: usize,

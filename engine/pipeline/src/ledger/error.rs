@@ -1,9 +1,12 @@
 //! What can go wrong with the ledger, and what to do about it.
 
 use axiowl_model::{MessageId, Stage};
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 use std::io;
 use std::path::{Path, PathBuf};
+
+const UNWRITABLE: &str =
+    "make the state folder writable, or choose another one with --state DIR or XDG_STATE_HOME";
 
 /// A ledger operation that could not be done. Nothing of it was recorded.
 #[derive(Debug, thiserror::Error)]
@@ -108,6 +111,10 @@ impl LedgerError {
                 Self::Busy { action, path }
             }
             Some(ErrorCode::DiskFull) => Self::Full { action, path },
+            // The file beside the database that readers and writers share has no room to grow.
+            _ if extended(&source) == Some(ffi::SQLITE_IOERR_SHMSIZE) => {
+                Self::Full { action, path }
+            }
             _ if is_damage(&source) => Self::Damaged {
                 path,
                 problem: source.to_string(),
@@ -124,11 +131,9 @@ impl LedgerError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Io { source, .. } => match source.kind() {
-                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Some(
-                    "make the state folder writable, or choose another one with --state DIR \
-                     or XDG_STATE_HOME"
-                        .into(),
-                ),
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    Some(UNWRITABLE.into())
+                }
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                     Some("free some space; nothing was sent".into())
                 }
@@ -150,8 +155,23 @@ impl LedgerError {
             }
             Self::Full { .. } => Some("free some space and try again".into()),
             Self::NoSuchMessage { .. } => Some("see `axiowl list messages`".into()),
-            Self::Sqlite { .. } | Self::IllegalMove { .. } | Self::LeaseLost { .. } => None,
+            Self::Sqlite { source, .. } => match source.sqlite_error_code() {
+                Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen) => Some(UNWRITABLE.into()),
+                Some(ErrorCode::SystemIoFailure) => Some(
+                    "look at the disk: free space, quota, and whether it can still be written"
+                        .into(),
+                ),
+                _ => None,
+            },
+            Self::IllegalMove { .. } | Self::LeaseLost { .. } => None,
         }
+    }
+}
+
+fn extended(error: &rusqlite::Error) -> Option<i32> {
+    match error {
+        rusqlite::Error::SqliteFailure(failure, _) => Some(failure.extended_code),
+        _ => None,
     }
 }
 

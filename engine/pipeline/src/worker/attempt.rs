@@ -127,7 +127,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Follows a turn that an earlier worker began, until it ends or the time is up.
+    /// Follows a turn that an earlier worker began, until it ends, nobody works on it any more,
+    /// or the time is up.
     fn watch(
         &self,
         edge: &Addressed<'_>,
@@ -138,22 +139,26 @@ impl Worker<'_> {
         let until = deadline.min(Instant::now() + self.limits.watch);
         let mut pause = Duration::from_millis(50);
         loop {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                recorder.note(
-                    "watch_ended",
-                    json!({"reason": "the turn did not end in time"}),
-                );
-                return Ok(());
-            }
-            std::thread::sleep(pause.min(left));
-            pause = (pause * 2).min(Duration::from_secs(2));
+            // Asked before the look: what is written before it ends is found by the look.
+            let over = !edge.is_under_way(context);
             if let Finding::Seen(sighting) = edge.find(context)
                 && sighting.turn.is_some()
             {
                 recorder.sighting(&sighting)?;
                 return Ok(());
             }
+            let left = until.saturating_duration_since(Instant::now());
+            if over || left.is_zero() {
+                let reason = if over {
+                    "nobody works on the turn any more"
+                } else {
+                    "the turn did not end in time"
+                };
+                recorder.note("watch_ended", json!({"reason": reason}));
+                return Ok(());
+            }
+            std::thread::sleep(pause.min(left));
+            pause = (pause * 2).min(Duration::from_secs(2));
         }
     }
 }

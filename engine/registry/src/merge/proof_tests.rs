@@ -250,3 +250,24 @@ fn a_row_a_person_switched_off_is_refreshed_and_stays_off() {
     let row = row(&registry, UUID_A);
     assert!(!row.enabled && row.sendable && row.display_name == "Review 2");
 }
+
+/// C110: an unproven hit repairs no stale row; C131: but refreshes what is kept as evidence.
+#[test]
+fn c110_c131_evidence_refreshes_a_stale_row_and_repairs_nothing() {
+    let mut stale = agent("codex", UUID_A, "Thread", 0);
+    stale.sendable = false;
+    stale.last_error = "the folder is gone".into();
+    let (_dir, registry) = registry(vec![stale]);
+    let mut seen = evidence("codex", UUID_A, "Thread");
+    seen.last_seen_at = Some(at(700));
+    let merged = registry.merge(&[seen], &ordinary("codex")).unwrap();
+    assert_eq!(counts(&merged), [0, 0, 1, 0]);
+    let after = row(&registry, UUID_A);
+    assert!(!after.sendable && after.proof.is_empty());
+    assert_eq!(after.last_seen_at, Some(at(700)));
+    assert_eq!(after.last_error, "no live owner");
+    registry
+        .merge(&[proven("codex", UUID_A, "Thread")], &ordinary("codex"))
+        .unwrap();
+    assert!(row(&registry, UUID_A).is_target(), "proof repairs it");
+}

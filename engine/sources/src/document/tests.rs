@@ -160,3 +160,20 @@ fn toml_and_json_with_comments_are_documents_too() {
         [(codes::DAMAGED, Some(1))]
     );
 }
+
+#[test]
+fn a_sparse_document_may_hold_none_of_the_fields() {
+    let home = Home::new();
+    home.write(
+        "settings.json",
+        "{ \"theme\": \"dark\" } // everything else is as it comes\n",
+    );
+    for (sparse, strange) in [("", 1), (", sparse: true", 0)] {
+        let source = format!(
+            "  s: {{ json: {{ path: \"{{r}}/settings.json\", comments: true{sparse}, fields: {{ x: /a/x }} }} }}\n"
+        );
+        let tables = home.read(&source);
+        assert_eq!(tables.tables["s"].not_understood.len(), strange, "{sparse}");
+        assert_eq!(columns(&tables, &["x"]), [[serde_json::Value::Null]]);
+    }
+}

@@ -81,7 +81,7 @@ fn is_there(connection: &Connection, name: &str) -> Result<bool, Error> {
     };
     let sql = format!("SELECT * FROM {} LIMIT 0", quoted(table));
     let statement = connection.prepare(&sql)?;
-    let mut names = statement.column_names().into_iter();
+    let mut names = statement.column_names();
     Ok(names.any(|name| name.eq_ignore_ascii_case(column)))
 }
 
