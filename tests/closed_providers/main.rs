@@ -19,7 +19,9 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// What one scope said: its sessions by their bare id, and its summary.
 pub struct Scope {
+    /// Bare id to row.
     pub rows: BTreeMap<String, Value>,
+    /// The summary line.
     pub summary: Value,
     run: Run,
 }

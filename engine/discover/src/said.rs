@@ -3,7 +3,7 @@
 //! Only what the rule calls a message counts: tools, reasoning and events it does not know stay
 //! out, and so does what the person took back. It must not know any provider's records.
 
-use crate::condition::{blank, text};
+use crate::condition::blank;
 use crate::transcript::{TranscriptReader, first, fits, texts};
 use axiowl_lang::rule::Transcript;
 use axiowl_sources::jsonl;
