@@ -13,7 +13,6 @@ use crate::load::LoadedRule;
 use crate::rule::Rule;
 use crate::source::{Command, Source};
 use crate::tree::Tree;
-use std::collections::BTreeSet;
 
 /// A part of a rule that can run.
 #[derive(Debug, Clone, PartialEq, Eq)]
