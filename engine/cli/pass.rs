@@ -7,7 +7,7 @@ use crate::verdicts::{self, Last};
 use axiowl_discover::{Options, Report};
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Prune;
-use axiowl_model::{AgentRecord, Decision, DiscoverySummary, Timestamp, Verdict};
+use axiowl_model::{AgentRecord, Decision, DiscoverySummary, Timestamp, Verdict, codes};
 use axiowl_registry::{MergeOptions, MergeReport};
 use serde_json::json;
 use std::time::SystemTime;

@@ -19,15 +19,9 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// What one scope said: its sessions by their bare id, and its summary.
 pub struct Scope {
-<<<<<<< HEAD
-    /// Sessions by their bare id.
-    pub rows: BTreeMap<String, Value>,
-    /// The scope's last line.
-=======
     /// Bare id to row.
     pub rows: BTreeMap<String, Value>,
     /// The summary line.
->>>>>>> w-ruleC
     pub summary: Value,
     run: Run,
 }
