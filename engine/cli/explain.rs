@@ -101,8 +101,8 @@ pub fn show(setup: &Setup, rules: &[&LoadedRule], text: &str, json: bool) -> Out
                     json!({ "registry": output::agent(row), "found": false }),
                 );
             } else {
-                anstream::println!("{}  {key}", display_safe(&row.display_name));
-                anstream::println!(
+                crate::output::say!("{}  {key}", display_safe(&row.display_name));
+                crate::output::say!(
                     "  only in the registry (source {}): no provider file shows it now",
                     row.source
                 );
@@ -129,19 +129,19 @@ fn one(setup: &Setup, agent: &DiscoveredAgent, json: bool) -> Result<(), Failure
         output::json_line("explanation", fields);
         return Ok(());
     }
-    anstream::print!("{}", explain::chain(agent));
+    crate::output::say_part!("{}", explain::chain(agent));
     let (state, detail) = send::words(&liveness);
-    anstream::println!("  now       {state}: {}", display_safe(&detail));
+    crate::output::say!("  now       {state}: {}", display_safe(&detail));
     match row {
-        Some(row) if row.is_target() => anstream::println!(
+        Some(row) if row.is_target() => crate::output::say!(
             "  registry  a target, as {:?}",
             display_safe(&row.display_name)
         ),
-        Some(row) => anstream::println!(
+        Some(row) => crate::output::say!(
             "  registry  known, no target: {}",
             display_safe(&row.last_error)
         ),
-        None => anstream::println!("  registry  not in it; run `axiowl discover all`"),
+        None => crate::output::say!("  registry  not in it; run `axiowl discover all`"),
     }
     Ok(())
 }

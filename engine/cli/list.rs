@@ -43,9 +43,9 @@ fn agents(setup: &Setup, arguments: &List) -> Outcome {
     if rows.is_empty() {
         let hidden = snapshot.agents().len();
         if hidden == 0 {
-            anstream::println!("No agents are known yet. Run `axiowl discover all`.");
+            crate::output::say!("No agents are known yet. Run `axiowl discover all`.");
         } else {
-            anstream::println!(
+            crate::output::say!(
                 "None of {hidden} known sessions can be sent to. `axiowl list agents --all` says why."
             );
         }

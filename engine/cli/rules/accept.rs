@@ -70,11 +70,11 @@ impl Answers {
             return Ok(Answer::Stop);
         }
         loop {
-            anstream::print!("  {question} [y]es, [n]o, [a]ll of this case, [q]uit: ");
+            crate::output::say_part!("  {question} [y]es, [n]o, [a]ll of this case, [q]uit: ");
             std::io::stdout().flush()?;
             let mut line = String::new();
             if std::io::stdin().lock().read_line(&mut line)? == 0 {
-                anstream::println!();
+                crate::output::say!();
                 (self.stopped, self.silent) = (true, true);
                 return Ok(Answer::Stop);
             }
@@ -94,6 +94,6 @@ impl Answers {
 
 fn show(change: &Change) {
     for line in change.to_string().lines() {
-        anstream::println!("  {line}");
+        crate::output::say!("  {line}");
     }
 }

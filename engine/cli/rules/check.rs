@@ -60,7 +60,7 @@ pub fn run(arguments: &Check, common: &Common) -> Outcome {
         Format::Sarif => {
             let log = serde_json::to_string_pretty(&sarif::log(&checked.found))
                 .map_err(|error| Failure::caused(&error))?;
-            anstream::println!("{log}");
+            crate::output::say!("{log}");
         }
     }
     Ok(if errors == 0 {
@@ -72,17 +72,17 @@ pub fn run(arguments: &Check, common: &Common) -> Outcome {
 
 fn text(checked: &Checked, errors: usize, fixed: &[String]) {
     for line in fixed {
-        anstream::println!("mended {line}");
+        crate::output::say!("mended {line}");
     }
     for diagnostic in &checked.found {
-        anstream::println!("{}\n", diagnostic.coloured());
+        crate::output::say!("{}\n", diagnostic.coloured());
     }
     let warnings = checked.found.len() - errors;
     let rules = checked.rules;
-    anstream::println!("{rules} rules checked: {errors} errors, {warnings} warnings");
+    crate::output::say!("{rules} rules checked: {errors} errors, {warnings} warnings");
     let mendable = checked.found.iter().filter(|d| d.fix().is_some()).count();
     if mendable > 0 && fixed.is_empty() {
-        anstream::println!("{mendable} can be mended with --fix");
+        crate::output::say!("{mendable} can be mended with --fix");
     }
 }
 
@@ -97,7 +97,7 @@ fn explain(code: &str) -> Outcome {
             )),
         );
     };
-    anstream::println!("{code}: {title}\n\n{explanation}");
+    crate::output::say!("{code}: {title}\n\n{explanation}");
     Ok(Exit::Done)
 }
 

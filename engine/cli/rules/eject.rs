@@ -46,14 +46,14 @@ pub fn run(provider: &str, as_patch: bool, out: Option<&Path>, common: &Common) 
     base::keep(&dir, folder)?;
     write_schemas(&rules)?;
     let shown = short(&file);
-    anstream::println!("wrote     {}", shown.display());
-    anstream::println!(
+    crate::output::say!("wrote     {}", shown.display());
+    crate::output::say!(
         "copied    from the {} rule, {}",
         folder.layer,
         folder.digest()
     );
     let folder = shown.parent().unwrap_or(Path::new("."));
-    anstream::println!("next      edit it; axiowl rules check {}", folder.display());
+    crate::output::say!("next      edit it; axiowl rules check {}", folder.display());
     Ok(Exit::Done)
 }
 

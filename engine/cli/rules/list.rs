@@ -68,7 +68,7 @@ pub fn run(common: &Common, json: bool) -> Outcome {
             let provider = loaded.rule.provider.value.as_str();
             let last = verdicts::last(&state, provider);
             if let Some(last) = last.filter(|l| !l.line.is_empty() && l.digest == loaded.digest) {
-                anstream::println!("{provider}: {}", display_safe(&last.line));
+                crate::output::say!("{provider}: {}", display_safe(&last.line));
             }
         }
     }

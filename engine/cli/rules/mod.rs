@@ -50,7 +50,7 @@ pub fn run(arguments: &Rules, common: &Common) -> Outcome {
             };
             let schema =
                 serde_json::to_string_pretty(&schema).map_err(|error| Failure::caused(&error))?;
-            anstream::println!("{schema}");
+            crate::output::say!("{schema}");
             Ok(Exit::Done)
         }
         Action::Explain {

@@ -57,10 +57,10 @@ pub fn run(provider: &str, out: Option<&Path>, common: &Common) -> Outcome {
     std::fs::write(case.expected(), text + "\n")?;
     let shown = short(&dir);
     let shown = shown.display();
-    anstream::println!("wrote     {shown}/rule.yaml, with a case in fixtures/example");
-    anstream::println!("next      edit it: every part says what it is for");
-    anstream::println!("          axiowl rules check {shown}");
-    anstream::println!("          axiowl rules test {provider}");
-    anstream::println!("          axiowl rules capture {provider} --out {shown}/fixtures/real");
+    crate::output::say!("wrote     {shown}/rule.yaml, with a case in fixtures/example");
+    crate::output::say!("next      edit it: every part says what it is for");
+    crate::output::say!("          axiowl rules check {shown}");
+    crate::output::say!("          axiowl rules test {provider}");
+    crate::output::say!("          axiowl rules capture {provider} --out {shown}/fixtures/real");
     Ok(Exit::Done)
 }

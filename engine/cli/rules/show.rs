@@ -41,7 +41,7 @@ pub fn run(provider: &str, effective: bool, json: bool, common: &Common) -> Outc
         }
         return Ok(Exit::Done);
     }
-    anstream::println!("# {provider}: {}", chain(loaded, &stack));
+    crate::output::say!("# {provider}: {}", chain(loaded, &stack));
     let mut files: Vec<&OriginLine> = Vec::new();
     for line in &lines {
         if !files.iter().any(|f| f.file == line.origin.file) {
@@ -49,7 +49,7 @@ pub fn run(provider: &str, effective: bool, json: bool, common: &Common) -> Outc
         }
     }
     for file in &files {
-        anstream::println!("# {:<9} {}", word(&file.layer), display_safe(&file.file));
+        crate::output::say!("# {:<9} {}", word(&file.layer), display_safe(&file.file));
     }
     let several = effective || files.len() > 1;
     let origin =
@@ -58,11 +58,11 @@ pub fn run(provider: &str, effective: bool, json: bool, common: &Common) -> Outc
     for line in &lines {
         let text = display_safe(&line.text);
         match several {
-            true => anstream::println!(
+            true => crate::output::say!(
                 "{}",
                 format!("{:<width$} | {text}", origin(line)).trim_end()
             ),
-            false => anstream::println!("{text}"),
+            false => crate::output::say!("{text}"),
         }
     }
     Ok(Exit::Done)

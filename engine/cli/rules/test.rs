@@ -195,7 +195,7 @@ impl Run<'_> {
             .count();
         if !self.arguments.json {
             let passed = self.results.len() - failed;
-            anstream::println!("{passed} passed, {failed} failed");
+            crate::output::say!("{passed} passed, {failed} failed");
         }
         if self.answers.silent {
             anstream::eprintln!(
@@ -226,9 +226,9 @@ impl Run<'_> {
                 );
                 continue;
             }
-            anstream::println!("coverage of {provider}: {reached} of {total} parts are reached");
+            crate::output::say!("coverage of {provider}: {reached} of {total} parts are reached");
             for (what, at) in never {
-                anstream::println!("  never  {}  [{at}]", display_safe(&what));
+                crate::output::say!("  never  {}  [{at}]", display_safe(&what));
             }
         }
     }
@@ -248,13 +248,13 @@ fn report(json: bool, provider: &str, case: &str, verdict: &Verdict) {
         return;
     }
     match verdict {
-        Verdict::Updated(1) => anstream::println!("{word:<8} {provider}/{case}: 1 change"),
-        Verdict::Updated(n) => anstream::println!("{word:<8} {provider}/{case}: {n} changes"),
-        _ => anstream::println!("{word:<8} {provider}/{case}"),
+        Verdict::Updated(1) => crate::output::say!("{word:<8} {provider}/{case}: 1 change"),
+        Verdict::Updated(n) => crate::output::say!("{word:<8} {provider}/{case}: {n} changes"),
+        _ => crate::output::say!("{word:<8} {provider}/{case}"),
     }
     for difference in differences {
         for line in difference.lines() {
-            anstream::println!("    {}", display_safe(line));
+            crate::output::say!("    {}", display_safe(line));
         }
     }
 }

@@ -41,7 +41,7 @@ pub fn run(arguments: &Try, common: &Common) -> Outcome {
             anstream::eprintln!("{failure}");
         }
         if !arguments.json {
-            anstream::println!(
+            crate::output::say!(
                 "watching {}; stop with Ctrl-C",
                 display_safe(&file.display().to_string())
             );
@@ -164,24 +164,24 @@ impl Shown<'_> {
                 pass.summary.verdict
             )
         };
-        anstream::println!("home      {}", display_safe(setup.world.home()));
-        anstream::println!("in force  {}", line(self.now));
-        anstream::println!("edited    {}", line(self.then));
+        crate::output::say!("home      {}", display_safe(setup.world.home()));
+        crate::output::say!("in force  {}", line(self.now));
+        crate::output::say!("edited    {}", line(self.then));
         for warning in &self.then.0.warnings {
-            anstream::println!("warning   {}", display_safe(&warning.one_line()));
+            crate::output::say!("warning   {}", display_safe(&warning.one_line()));
         }
         for change in self.changes {
             for line in change.to_string().lines() {
-                anstream::println!("{}", display_safe(line));
+                crate::output::say!("{}", display_safe(line));
             }
         }
         if self.changes.is_empty() {
-            anstream::println!("no row would be different");
+            crate::output::say!("no row would be different");
         }
         for line in self.effect.lines() {
-            anstream::println!("registry  {}", display_safe(&line));
+            crate::output::say!("registry  {}", display_safe(&line));
         }
-        anstream::println!("nothing was written");
+        crate::output::say!("nothing was written");
     }
 
     fn print_json(&self) {

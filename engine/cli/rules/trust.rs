@@ -17,10 +17,10 @@ pub fn run(folder: Option<&Path>, revoke: bool, list: bool) -> Outcome {
         Some(folder) => folder,
         None if list => {
             for (digest, folder) in &trusted {
-                anstream::println!("{digest}  {}", display_safe(folder));
+                crate::output::say!("{digest}  {}", display_safe(folder));
             }
             if trusted.is_empty() {
-                anstream::println!("nothing is trusted");
+                crate::output::say!("nothing is trusted");
             }
             return Ok(Exit::Done);
         }
@@ -50,7 +50,7 @@ pub fn run(folder: Option<&Path>, revoke: bool, list: bool) -> Outcome {
         let shown = display_safe(&short(&dir).display().to_string());
         let parts = trust::parts(&read);
         if parts.is_empty() {
-            anstream::println!("{shown}: nothing in it can run");
+            crate::output::say!("{shown}: nothing in it can run");
             continue;
         }
         match revoke {
@@ -62,14 +62,14 @@ pub fn run(folder: Option<&Path>, revoke: bool, list: bool) -> Outcome {
                 } else {
                     "was not trusted"
                 };
-                anstream::println!("{shown} {digest}: {word}");
+                crate::output::say!("{shown} {digest}: {word}");
             }
             false => {
                 trusted.insert(digest.clone(), dir.display().to_string());
                 changed += 1;
-                anstream::println!("{shown} {digest}: trusted, as it is now");
+                crate::output::say!("{shown} {digest}: trusted, as it is now");
                 for part in parts {
-                    anstream::println!("  may run {}", display_safe(&part));
+                    crate::output::say!("  may run {}", display_safe(&part));
                 }
             }
         }

@@ -45,7 +45,7 @@ pub fn run(provider: &str, accept: bool, json: bool, common: &Common) -> Outcome
         }
     };
     let Some(below) = below else {
-        anstream::println!("{provider} is {}; no override stands over it", over.layer);
+        crate::output::say!("{provider} is {}; no override stands over it", over.layer);
         return Ok(Exit::Done);
     };
     let view = View::new(over, below, &stack);
@@ -56,7 +56,7 @@ pub fn run(provider: &str, accept: bool, json: bool, common: &Common) -> Outcome
     if accept {
         view.accept()?;
         if !json {
-            anstream::println!(
+            crate::output::say!(
                 "accepted  the override counts as written against {} {}",
                 below.layer,
                 below.digest()
@@ -163,24 +163,24 @@ impl<'a> View<'a> {
             Some(_) => "a patch",
             None => "a copy",
         };
-        anstream::println!(
+        crate::output::say!(
             "override  {} {} in {}",
             over.layer,
             kind,
             display_safe(&self.dir.display().to_string())
         );
         match (self.written_for(), self.moved()) {
-            (Some(old), true) => anstream::println!(
+            (Some(old), true) => crate::output::say!(
                 "below     {} {}; it was {old} when the override was written",
                 below.layer,
                 below.digest()
             ),
-            (Some(_), false) => anstream::println!(
+            (Some(_), false) => crate::output::say!(
                 "below     {} {}, as when the override was written",
                 below.layer,
                 below.digest()
             ),
-            (None, _) => anstream::println!("below     {} {}", below.layer, below.digest()),
+            (None, _) => crate::output::say!("below     {} {}", below.layer, below.digest()),
         }
         if self.moved() {
             self.print_update();
@@ -195,7 +195,7 @@ impl<'a> View<'a> {
     fn print_update(&self) {
         match self.update() {
             Some(update) => section("what changed below", &update),
-            None => anstream::println!(
+            None => crate::output::say!(
                 "\nwhat changed below is not known: the rule the override was written against was \
                  not kept in {}/base",
                 display_safe(&self.dir.display().to_string())
@@ -206,9 +206,9 @@ impl<'a> View<'a> {
                 section("what that changes in the patched rule", result);
             }
             Some(Err(diagnostics)) => {
-                anstream::println!("\nthe patch no longer fits:");
+                crate::output::say!("\nthe patch no longer fits:");
                 for diagnostic in diagnostics.iter().filter(|d| d.is_error()) {
-                    anstream::println!("  {}", display_safe(&diagnostic.one_line()));
+                    crate::output::say!("  {}", display_safe(&diagnostic.one_line()));
                 }
             }
             _ => {}
@@ -218,7 +218,7 @@ impl<'a> View<'a> {
             section("changed below and in the override", &both);
         }
         if self.over.patched.is_none() {
-            anstream::println!(
+            crate::output::say!(
                 "\na copy gets none of it by itself: take over by hand what is wanted, then \
                  `axiowl rules diff {} --accept`",
                 self.over.provider
@@ -263,11 +263,11 @@ impl<'a> View<'a> {
 
 fn section(title: &str, lines: &[String]) {
     if lines.is_empty() {
-        anstream::println!("\n{title}: nothing");
+        crate::output::say!("\n{title}: nothing");
         return;
     }
-    anstream::println!("\n{title}:");
+    crate::output::say!("\n{title}:");
     for line in lines {
-        anstream::println!("  {}", display_safe(line));
+        crate::output::say!("  {}", display_safe(line));
     }
 }
