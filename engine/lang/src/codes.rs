@@ -39,7 +39,7 @@ codes! {
     SCOPE_TAKEN = "AX013", "Two rules answer to one scope",
         "`discover <scope>` has to lead to one provider. The first in the order of provider keys keeps the word. `all` and `remote` belong to the engine.";
     PATCH_KEY = "AX014", "A patch names a place that the rule does not have",
-        "Paths under `override:` lead to something that stands in the rule: `name.reject`, `proof[codex_desktop_thread_state].grants`, `sources.threads.sqlite.columns.archived`. Elements of a list are called by what tells them apart (a text itself; `source`, `as`, `label`, `is` … of a mapping) or by their number. A place that is not there is an error, since the change would silently do nothing. `axiowl rules show --effective <provider>` prints the rule.";
+        "Paths under `override:` lead to something that stands in the rule: `name.reject`, `proof[pinned_in_the_app].grants`, `sources.threads.sqlite.columns.archived`. Elements of a list are called by what tells them apart (a text itself; `source`, `as`, `label`, `is` … of a mapping) or by their number. A place that is not there is an error, since the change would silently do nothing. `axiowl rules show --effective <provider>` prints the rule.";
     PATCH_VERB = "AX015", "A verb of a patch that does not fit",
         "`append` adds items to a list (at its end, or before the element that `before:` names) or new keys to a mapping, `replace` puts a value in place of one, `remove: true` takes something out, `remove: [names]` parts of it.";
     PATCH_DRIFT = "AX016", "The rule under a patch has changed",
