@@ -410,39 +410,3 @@ fn c032_c036_c152_two_sessions_of_one_name_stay_two() {
     let strict = scene.run(&["send", "--to", "Design Review", "--body", "x", "--strict"]);
     assert_eq!(strict.code, 4, "{strict}");
 }
-
-/// C411, C412, C413: a further home has an id of its own; two of one provider are not one folder,
-/// also through a link; two providers may share one.
-#[test]
-fn c411_c412_c413_homes_have_their_own_ids_and_folders() {
-    let axiowl = Axiowl::new();
-    axiowl.write("home/work/.keep", "");
-    let work = axiowl.path("home/work").display().to_string();
-    std::os::unix::fs::symlink(&work, axiowl.home().join("link")).expect("link");
-    let with = |config: &str| {
-        axiowl.write(
-            "home/.config/axiowl/config.yaml",
-            format!("homes:\n{config}\n"),
-        );
-        axiowl.run(&["list", "agents"])
-    };
-    let two = |first: &str, second: &str| {
-        with(&format!(
-            "  codex: [{{ id: a, path: {first} }}, {{ id: b, path: {second} }}]"
-        ))
-    };
-    assert_eq!(two("~/work", "~/other").code, 0);
-    for second in ["~/work", "~/link", work.as_str()] {
-        let run = two("~/work", second);
-        assert_eq!(run.code, 1, "{second}: {run}");
-        assert!(
-            run.stderr.contains("`a` and `b` of codex are one folder"),
-            "{run}"
-        );
-    }
-    let shared = "  codex: [{ id: a, path: ~/work }]\n  codex_cli: [{ id: a, path: ~/link }]";
-    assert_eq!(with(shared).code, 0);
-    let same_id = with("  codex: [{ id: a, path: ~/work }, { id: a, path: ~/other }]");
-    assert_eq!(same_id.code, 1, "{same_id}");
-    assert!(same_id.stderr.contains("stands twice"), "{same_id}");
-}
