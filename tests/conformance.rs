@@ -11,6 +11,8 @@ mod program;
 mod claude;
 #[path = "conformance/codex.rs"]
 mod codex;
+#[path = "conformance/codex_cli.rs"]
+mod codex_cli;
 #[path = "conformance/codex_home.rs"]
 mod codex_home;
 #[path = "conformance/discover.rs"]
@@ -19,6 +21,8 @@ mod discover;
 mod manifest;
 #[path = "conformance/map.rs"]
 mod map;
+#[path = "conformance/remote.rs"]
+mod remote;
 #[path = "conformance/required.rs"]
 mod required;
 #[path = "conformance/scene.rs"]

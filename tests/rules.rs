@@ -58,7 +58,7 @@ fn a_wrong_expectation_is_shown_row_by_row_and_kept_on_request() {
         run.stdout.contains("display_name: \"Ohce\" -> \"Echo\""),
         "{run}"
     );
-    let run = axiowl.run(&["--rules", rules, "rules", "test", "--update"]);
+    let run = axiowl.run(&["--rules", rules, "rules", "test", "--update=all"]);
     assert_eq!(run.code, 0, "{run}");
     assert_eq!(
         std::fs::read_to_string(&expected).expect("expectation"),

@@ -1,5 +1,6 @@
 //! The command line. What each option means is said here once, for `--help` and the docs.
 
+pub use crate::rules::args::Rules;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -294,66 +295,6 @@ pub enum RegistryChange {
     },
     /// Look for damaged lines and shared names
     Check,
-}
-
-/// Options of `rules`.
-#[derive(Debug, Args)]
-pub struct Rules {
-    /// What to do with rules.
-    #[command(subcommand)]
-    pub action: RulesAction,
-}
-
-/// What to do with rules.
-#[derive(Debug, Subcommand)]
-pub enum RulesAction {
-    /// List rules: provider, layer, tested versions, cases
-    List {
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// Check rules and name every mistake
-    Check {
-        /// A rule folder, a rule file, or a folder of rule folders; all rules when left out
-        path: Option<PathBuf>,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-        /// Explain an error code
-        #[arg(long, value_name = "CODE")]
-        explain: Option<String>,
-    },
-    /// Run every fixture and compare with what is expected
-    Test {
-        /// Only this provider
-        provider: Option<String>,
-        /// Only this case
-        #[arg(long, value_name = "CASE")]
-        case: Option<String>,
-        /// Write what was found as the new expectation
-        #[arg(long)]
-        update: bool,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// Run a rule on real data against the rule now in force; nothing is written
-    Try {
-        /// Provider
-        provider: String,
-        /// A home to run on; yours when left out
-        #[arg(long, value_name = "DIR")]
-        against: Option<PathBuf>,
-        /// The edited rule file; the user layer's when left out
-        #[arg(long, value_name = "FILE")]
-        rule: Option<PathBuf>,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// Print the JSON Schema of the rule language
-    Schema,
 }
 
 /// Options of `demo`.

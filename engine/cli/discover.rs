@@ -102,29 +102,29 @@ fn print_json(pass: &Pass) {
 
 fn print(pass: &Pass, rule: &LoadedRule) {
     let summary = &pass.summary;
-    anstream::println!("{} ({})", summary.provider, rule.rule.title);
-    anstream::println!("  node       {}", summary.node_id);
-    anstream::println!("  found      {}", summary.found);
-    anstream::println!("  enrolled   {}", summary.enrolled);
-    anstream::println!("  updated    {}", summary.updated);
-    anstream::println!("  skipped    {}", summary.skipped);
-    anstream::println!("  evidence   {}", summary.evidence);
+    crate::output::say!("{} ({})", summary.provider, rule.rule.title);
+    crate::output::say!("  node       {}", summary.node_id);
+    crate::output::say!("  found      {}", summary.found);
+    crate::output::say!("  enrolled   {}", summary.enrolled);
+    crate::output::say!("  updated    {}", summary.updated);
+    crate::output::say!("  skipped    {}", summary.skipped);
+    crate::output::say!("  evidence   {}", summary.evidence);
     if summary.pruned > 0 {
-        anstream::println!("  pruned     {}", summary.pruned);
+        crate::output::say!("  pruned     {}", summary.pruned);
     }
     for (reason, count) in &pass.report.dropped {
-        anstream::println!("  left out   {count}: {}", display_safe(reason));
+        crate::output::say!("  left out   {count}: {}", display_safe(reason));
     }
-    anstream::println!("  issues     {}", summary.issues.len());
+    crate::output::say!("  issues     {}", summary.issues.len());
     for issue in &summary.issues {
-        anstream::println!("    {}", output::issue(issue));
+        crate::output::say!("    {}", output::issue(issue));
     }
     if !pass.report.present {
-        anstream::println!("  verdict    not here: none of its folders exists");
+        crate::output::say!("  verdict    not here: none of its folders exists");
     } else {
-        anstream::println!("  verdict    {}", summary.verdict);
+        crate::output::say!("  verdict    {}", summary.verdict);
     }
-    anstream::println!("  registry   {}", summary.registry);
+    crate::output::say!("  registry   {}", summary.registry);
 }
 
 /// Remote sessions are out of scope, and that is said rather than left out.
@@ -136,6 +136,6 @@ fn remote(json: bool) {
             json!({ "provider": REMOTE, "status": "out_of_scope", "message": message }),
         );
     } else {
-        anstream::println!("remote  excluded: {message}");
+        crate::output::say!("remote  excluded: {message}");
     }
 }

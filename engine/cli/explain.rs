@@ -7,6 +7,7 @@ use crate::output;
 use crate::send;
 use crate::setup::{self, Setup};
 use axiowl_discover::{Options, explain};
+use axiowl_lang::load::LoadedRule;
 use axiowl_model::{DiscoveredAgent, display_safe};
 use axiowl_pipeline::edge::Target;
 use axiowl_registry::{Lookup, Resolution};
@@ -15,8 +16,13 @@ use serde_json::json;
 /// Explains every session a text fits.
 pub fn run(arguments: &Explain, common: &Common) -> Outcome {
     let setup = setup::open(common)?;
+    let rules: Vec<&LoadedRule> = setup.rules.iter().map(|rule| &**rule).collect();
+    show(&setup, &rules, arguments.target.trim(), arguments.json)
+}
+
+/// Explains every session that a text fits, under these rules.
+pub fn show(setup: &Setup, rules: &[&LoadedRule], text: &str, json: bool) -> Outcome {
     let snapshot = setup.registry.load()?;
-    let text = arguments.target.trim();
     let resolved = snapshot.resolve(text, Lookup::default());
     // The registry knows names that a file does not show any more.
     let (targets, near) = match &resolved {
@@ -40,7 +46,7 @@ pub fn run(arguments: &Explain, common: &Common) -> Outcome {
             || agent.key.to_string() == text
     };
     let mut found = Vec::new();
-    for rule in setup.rules.iter() {
+    for rule in rules.iter().copied() {
         let look = |deep_only: Vec<String>| {
             let options = Options {
                 trace: true,
@@ -50,7 +56,7 @@ pub fn run(arguments: &Explain, common: &Common) -> Outcome {
                 copy_bytes: setup.config.limits.live_store.0,
                 ..Options::default()
             };
-            let report = homes::discover_all(&setup, rule, &options)?;
+            let report = homes::discover_all(setup, rule, &options)?;
             Ok(report.agents.into_iter().filter(&meant).collect::<Vec<_>>())
         };
         // First as discovery reads; then the whole of the files of what was found, and of no other.
@@ -82,21 +88,21 @@ pub fn run(arguments: &Explain, common: &Common) -> Outcome {
         return Err(failure);
     }
     for agent in &found {
-        one(&setup, agent, arguments.json)?;
+        one(setup, agent, json)?;
     }
     for key in targets
         .iter()
         .filter(|key| found.iter().all(|agent| agent.key != **key))
     {
         if let Some(row) = snapshot.get(key) {
-            if arguments.json {
+            if json {
                 output::json_line(
                     "explanation",
                     json!({ "registry": output::agent(row), "found": false }),
                 );
             } else {
-                anstream::println!("{}  {key}", display_safe(&row.display_name));
-                anstream::println!(
+                crate::output::say!("{}  {key}", display_safe(&row.display_name));
+                crate::output::say!(
                     "  only in the registry (source {}): no provider file shows it now",
                     row.source
                 );
@@ -123,19 +129,19 @@ fn one(setup: &Setup, agent: &DiscoveredAgent, json: bool) -> Result<(), Failure
         output::json_line("explanation", fields);
         return Ok(());
     }
-    anstream::print!("{}", explain::chain(agent));
+    crate::output::say_part!("{}", explain::chain(agent));
     let (state, detail) = send::words(&liveness);
-    anstream::println!("  now       {state}: {}", display_safe(&detail));
+    crate::output::say!("  now       {state}: {}", display_safe(&detail));
     match row {
-        Some(row) if row.is_target() => anstream::println!(
+        Some(row) if row.is_target() => crate::output::say!(
             "  registry  a target, as {:?}",
             display_safe(&row.display_name)
         ),
-        Some(row) => anstream::println!(
+        Some(row) => crate::output::say!(
             "  registry  known, no target: {}",
             display_safe(&row.last_error)
         ),
-        None => anstream::println!("  registry  not in it; run `axiowl discover all`"),
+        None => crate::output::say!("  registry  not in it; run `axiowl discover all`"),
     }
     Ok(())
 }

@@ -43,9 +43,9 @@ fn agents(setup: &Setup, arguments: &List) -> Outcome {
     if rows.is_empty() {
         let hidden = snapshot.agents().len();
         if hidden == 0 {
-            anstream::println!("No agents are known yet. Run `axiowl discover all`.");
+            crate::output::say!("No agents are known yet. Run `axiowl discover all`.");
         } else {
-            anstream::println!(
+            crate::output::say!(
                 "None of {hidden} known sessions can be sent to. `axiowl list agents --all` says why."
             );
         }
@@ -92,7 +92,7 @@ fn reason(row: &AgentRecord) -> String {
 /// that it is known says nothing about support, and neither does a rule.
 fn providers(setup: &Setup, arguments: &List) -> Outcome {
     let snapshot = setup.registry.load()?;
-    let support = setup::Own::of_process()?.support()?;
+    let support = crate::support::load(&setup::Own::of_process()?)?;
     let mut keys: Vec<&str> = setup
         .rules
         .iter()

@@ -18,7 +18,10 @@ mod registry;
 mod rules;
 mod send;
 mod setup;
+mod shelf;
 mod status;
+mod support;
+mod verdicts;
 mod worker;
 
 use args::{Cli, Command};

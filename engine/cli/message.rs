@@ -28,7 +28,7 @@ pub fn run(arguments: &Message, common: &Common) -> Outcome {
         .message(id)
         .map_err(|error| office::ledger_failure(&error))?;
     if !arguments.json {
-        anstream::println!(
+        crate::output::say!(
             "{id} from {:?} to {:?} ({})",
             display_safe(&message.sender.name),
             display_safe(&message.target.display_name),
@@ -126,7 +126,7 @@ pub fn list(setup: &Setup, arguments: &List) -> Outcome {
     }
     if !arguments.json {
         if cells.is_empty() {
-            anstream::println!("No message was sent yet.");
+            crate::output::say!("No message was sent yet.");
         } else {
             output::table(&["MESSAGE", "STAGE", "FROM", "TO", "SENT"], &cells);
         }

@@ -1,9 +1,37 @@
 //! What people and programs read: aligned tables, JSON lines, relative times.
 
+use crate::exit::Exit;
 use axiowl_model::{
     AgentRecord, DiscoveredAgent, DiscoverySummary, Issue, StageLine, Timestamp, display_safe,
 };
 use serde_json::{Map, Value, json};
+use std::io::Write;
+
+/// Writes a line to standard output, with colour where it is a terminal.
+macro_rules! say {
+    () => { $crate::output::write_out(format_args!(""), true) };
+    ($($part:tt)*) => { $crate::output::write_out(format_args!($($part)*), true) };
+}
+/// The same without the line's end.
+macro_rules! say_part {
+    ($($part:tt)*) => { $crate::output::write_out(format_args!($($part)*), false) };
+}
+pub(crate) use {say, say_part};
+
+/// Writes to standard output. A reader that has gone away (`axiowl … | head`) ends the program
+/// quietly; a full disk ends it with a word. Neither is a defect of ours to panic about.
+pub fn write_out(text: std::fmt::Arguments, line: bool) {
+    let mut out = anstream::stdout();
+    let written = out
+        .write_fmt(text)
+        .and_then(|()| if line { out.write_all(b"\n") } else { Ok(()) });
+    if let Err(error) = written {
+        if error.kind() != std::io::ErrorKind::BrokenPipe {
+            anstream::eprintln!("error: standard output cannot be written: {error}");
+        }
+        std::process::exit(Exit::Failed as i32);
+    }
+}
 
 /// Prints one JSON object on a line, with its schema first.
 pub fn json_line(kind: &str, fields: Value) {
@@ -12,7 +40,7 @@ pub fn json_line(kind: &str, fields: Value) {
     if let Value::Object(fields) = fields {
         line.extend(fields);
     }
-    anstream::println!("{}", Value::Object(line));
+    crate::output::say!("{}", Value::Object(line));
 }
 
 /// A discovered row with what the registry made of it.
@@ -139,9 +167,9 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) {
         }
         out
     };
-    anstream::println!("{}", line(head.to_vec()));
+    crate::output::say!("{}", line(head.to_vec()));
     for row in rows {
-        anstream::println!("{}", line(row.iter().map(String::as_str).collect()));
+        crate::output::say!("{}", line(row.iter().map(String::as_str).collect()));
     }
 }
 

@@ -3,10 +3,11 @@
 use crate::exit::Failure;
 use crate::homes;
 use crate::setup::Setup;
+use crate::verdicts::{self, Last};
 use axiowl_discover::{Options, Report};
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Prune;
-use axiowl_model::{Decision, DiscoverySummary, Timestamp, Verdict};
+use axiowl_model::{AgentRecord, Decision, DiscoverySummary, Timestamp, Verdict, codes};
 use axiowl_registry::{MergeOptions, MergeReport};
 use serde_json::json;
 use std::time::SystemTime;
@@ -19,6 +20,8 @@ pub struct Pass {
     pub merged: MergeReport,
     /// Both in numbers.
     pub summary: DiscoverySummary,
+    /// Of a dry run: the rows of the registry as they would be.
+    pub after: Vec<AgentRecord>,
 }
 
 /// How a pass is made.
@@ -63,10 +66,13 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
         prune: rule.rule.prune == Prune::Unproven,
         complete: report.complete && !empty_without_reason,
     };
-    let merged = if options.dry_run {
-        setup.registry.load()?.merge(&report.agents, &merge_options)
+    let (merged, after) = if options.dry_run {
+        let mut rows = setup.registry.load()?;
+        let merged = rows.merge(&report.agents, &merge_options);
+        (merged, rows.into_agents())
     } else {
-        setup.registry.merge(&report.agents, &merge_options)?
+        let merged = setup.registry.merge(&report.agents, &merge_options)?;
+        (merged, Vec::new())
     };
     let mut issues = report.issues.clone();
     issues.extend(merged.issues.iter().cloned());
@@ -85,11 +91,15 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
     };
     if !options.dry_run {
         write_down(setup, &report, &merged, options);
+        if !report.targeted {
+            keep_verdict(setup, rule, &report, &summary);
+        }
     }
     Ok(Pass {
         report,
         merged,
         summary,
+        after,
     })
 }
 
@@ -97,6 +107,32 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
 fn commands(setup: &Setup, rule: &LoadedRule) -> bool {
     let configured = setup.config.providers.get(&rule.rule.provider.value);
     configured.is_some_and(|provider| provider.commands)
+}
+
+/// Remembers how well the rule fitted, for `rules list`. Losing it costs nothing of the pass.
+fn keep_verdict(setup: &Setup, rule: &LoadedRule, report: &Report, summary: &DiscoverySummary) {
+    let odd = summary.issues.iter().filter(|issue| {
+        [
+            codes::DRIFT,
+            codes::BLIND,
+            codes::GUARD_MISSING,
+            codes::UNVERIFIED_VERSION,
+        ]
+        .contains(&issue.code.as_str())
+    });
+    let last = Last {
+        verdict: report.verdict,
+        present: report.present,
+        at: Timestamp::from(SystemTime::now()),
+        digest: rule.digest.clone(),
+        line: odd
+            .map(|issue| issue.message.clone())
+            .collect::<Vec<_>>()
+            .join("; "),
+    };
+    if let Err(error) = verdicts::keep(&setup.state, &report.provider, &last) {
+        tracing::warn!(%error, provider = report.provider, "verdict not kept");
+    }
 }
 
 /// One evidence line a decision.

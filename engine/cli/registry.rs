@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> Outcome {
 
 fn show(edited: &Edited) {
     let row = &edited.row;
-    anstream::println!(
+    crate::output::say!(
         "{}  {:?}",
         display_safe(&row.agent_id()),
         display_safe(&row.display_name)
@@ -68,20 +68,20 @@ fn show(edited: &Edited) {
 fn check(registry: &axiowl_registry::Registry) -> Outcome {
     let report = registry.load()?.check();
     for issue in report.damaged.iter().chain(&report.refused_aliases) {
-        anstream::println!("{}", crate::output::issue(issue));
+        crate::output::say!("{}", crate::output::issue(issue));
     }
     for shared in &report.shared_names {
-        anstream::println!(
+        crate::output::say!(
             "{:?} is the name of {}",
             display_safe(&shared.name),
             shared.agents.join(", ")
         );
     }
     for agent in &report.unnamed {
-        anstream::println!("{agent} has no name but its id");
+        crate::output::say!("{agent} has no name but its id");
     }
     if report.is_clean() {
-        anstream::println!("the registry is clean");
+        crate::output::say!("the registry is clean");
     }
     Ok(if report.is_clean() {
         Exit::Done

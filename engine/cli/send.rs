@@ -131,14 +131,14 @@ pub fn print(line: &StageLine, json: bool) {
         fields["receipt"] = line.stage.as_str().into();
         output::json_line("stage", fields);
     } else {
-        anstream::println!("{}", output::stage_text(line));
+        crate::output::say!("{}", output::stage_text(line));
     }
 }
 
 fn follow(pipeline: &Pipeline, accepted: &Accepted, arguments: &Send) -> Outcome {
     let line = &accepted.line;
     if !arguments.json {
-        anstream::println!(
+        crate::output::say!(
             "{} to {:?} ({})",
             line.message_id,
             display_safe(&line.display_name),
@@ -191,7 +191,7 @@ pub fn show_replies(pipeline: &Pipeline, line: &StageLine, json: bool) -> Result
             );
         } else {
             let sender = &reply.sender;
-            anstream::println!(
+            crate::output::say!(
                 "reply {} from {:?} ({}, {}):",
                 reply.id,
                 display_safe(&sender.name),
@@ -199,7 +199,7 @@ pub fn show_replies(pipeline: &Pipeline, line: &StageLine, json: bool) -> Result
                 sender.kind.standing()
             );
             for text in reply.body.lines() {
-                anstream::println!("  {}", display_safe(text));
+                crate::output::say!("  {}", display_safe(text));
             }
         }
     }
@@ -236,29 +236,29 @@ fn dry_run(common: &Common, accepted: &Accepted, json: bool) -> Outcome {
         output::json_line("dry_run", fields);
     } else {
         let (state, detail) = words(&liveness);
-        anstream::println!(
+        crate::output::say!(
             "would go to {:?} ({})",
             display_safe(&target.display_name),
             target.key
         );
-        anstream::println!("  proof     {proof} (source {source})");
-        anstream::println!("  folder    {}", display_safe(&target.cwd));
-        anstream::println!(
+        crate::output::say!("  proof     {proof} (source {source})");
+        crate::output::say!("  folder    {}", display_safe(&target.cwd));
+        crate::output::say!(
             "  from      {:?} ({}, {})",
             display_safe(&sender.name),
             sender.provider(),
             sender.kind.standing()
         );
-        anstream::println!("  liveness  {state}");
+        crate::output::say!("  liveness  {state}");
         let label = match liveness {
             Liveness::Idle { .. } | Liveness::Door { .. } => "route",
             Liveness::Closed { .. } | Liveness::Unavailable { .. } => "refused",
         };
-        anstream::println!("  {label:<9} {}", display_safe(&detail));
+        crate::output::say!("  {label:<9} {}", display_safe(&detail));
         for line in accepted.visible_body.lines() {
-            anstream::println!("  | {}", display_safe(line));
+            crate::output::say!("  | {}", display_safe(line));
         }
-        anstream::println!("nothing was sent");
+        crate::output::say!("nothing was sent");
     }
     Ok(match liveness {
         Liveness::Idle { .. } | Liveness::Door { .. } => Exit::Done,

@@ -2,10 +2,10 @@
 
 use crate::args::Common;
 use crate::exit::{Exit, Failure};
+use crate::shelf::Shelf;
 use axiowl_lang::config::Config;
 use axiowl_lang::diag::Diagnostic;
-use axiowl_lang::layers::{self, RuleSet, Sources};
-use axiowl_lang::support::Support;
+use axiowl_lang::layers::{self, RuleSet};
 use axiowl_lang::world_spec::WorldSpec;
 use axiowl_model::{SessionKey, Timestamp};
 use axiowl_pipeline::EvidenceLog;
@@ -101,10 +101,7 @@ fn open_with(
     world: World,
     known: &Known<'_>,
 ) -> Result<Setup, Failure> {
-    let state = match &common.state {
-        Some(dir) => absolute(dir)?,
-        None => own.state_for(common)?,
-    };
+    let state = own.state(common)?;
     let registry = Registry::at(&state);
     let mut world = world
         .with_native(axiowl_providers::native_facts())
@@ -154,26 +151,18 @@ pub fn load_rules(
     config: &Config,
     wanted: impl Fn(&str) -> bool,
 ) -> RuleSet {
-    let packs: Vec<PathBuf> = config
-        .packs
-        .iter()
-        .map(|pack| PathBuf::from(&pack.value))
-        .collect();
-    let user = own.config_dir.join("rules");
-    let sources = Sources {
-        built_in: EMBEDDED,
-        packs: &packs,
-        user: Some(&user),
-        disk: common.rules.as_deref(),
-    };
-    layers::load_where(&sources, wanted)
+    let shelf = Shelf::open(common, own, config);
+    layers::load_where(&shelf.sources(), wanted)
 }
 
 /// A broken layer is never silent: it is named, and so is what is used in its place.
 fn report_problems(rules: &RuleSet) {
     for problem in rules.problems() {
+        let broken = problem.diagnostics.iter().any(Diagnostic::is_error);
         for diagnostic in &problem.diagnostics {
-            anstream::eprintln!("{}", diagnostic.coloured());
+            if diagnostic.is_error() || !broken {
+                anstream::eprintln!("{}", diagnostic.coloured());
+            }
         }
         match &problem.instead {
             Some(layer) => anstream::eprintln!(
@@ -187,6 +176,12 @@ fn report_problems(rules: &RuleSet) {
                 problem.layer,
                 problem.provider
             ),
+        }
+    }
+    for notice in rules.notices() {
+        anstream::eprintln!("{}", notice.one_line());
+        if let Some(help) = &notice.help {
+            anstream::eprintln!("  {help}");
         }
     }
 }
@@ -303,6 +298,11 @@ impl Own {
         all.map(|(name, value)| (name.clone(), value.clone()))
     }
 
+    /// The user's home folder.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
     /// The folder of the user's configuration.
     pub fn config_dir(&self) -> &Path {
         &self.config_dir
@@ -328,34 +328,20 @@ impl Own {
         Ok(config)
     }
 
-    /// The support matrix: the built-in one, with the user's `support.yaml` over it.
-    pub fn support(&self) -> Result<Support, Failure> {
-        let unusable = |name: &str, diagnostics: Vec<Diagnostic>| {
-            for diagnostic in &diagnostics {
-                anstream::eprintln!("{}", diagnostic.coloured());
-            }
-            Failure::new(Exit::Failed, format!("{name} cannot be used"))
-        };
-        let built_in = "rules/support.yaml";
-        let mut support =
-            Support::parse(built_in, SUPPORT).map_err(|found| unusable(built_in, found))?;
-        let path = self.config_dir.join("support.yaml");
-        let name = path.display().to_string();
-        match std::fs::read_to_string(&path) {
-            Ok(text) => support
-                .overlay(Support::parse(&name, &text).map_err(|found| unusable(&name, found))?),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(Failure::new(Exit::Failed, format!("{name}: {error}"))),
-        }
-        Ok(support)
-    }
-
     fn root(&self) -> PathBuf {
         state_root(
             &|name| self.env.get(name).cloned(),
             &self.home,
             Platform::current(),
         )
+    }
+
+    /// The state folder of a command.
+    pub fn state(&self, common: &Common) -> Result<PathBuf, Failure> {
+        match &common.state {
+            Some(dir) => absolute(dir),
+            None => self.state_for(common),
+        }
     }
 
     /// State of an examined home lies under the user's own, never in the examined tree.

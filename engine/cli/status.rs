@@ -24,14 +24,14 @@ pub fn run(common: &Common) -> Outcome {
         .iter()
         .map(|row| row.key.provider.as_str())
         .collect();
-    anstream::println!("providers seen      {}", providers.len());
-    anstream::println!("sessions known      {known}");
-    anstream::println!("agents sendable     {targets}");
-    anstream::println!("messages in flight  {}", in_flight.len());
+    crate::output::say!("providers seen      {}", providers.len());
+    crate::output::say!("sessions known      {known}");
+    crate::output::say!("agents sendable     {targets}");
+    crate::output::say!("messages in flight  {}", in_flight.len());
     if !resumed.is_empty() {
-        anstream::println!("deliveries resumed  {}", resumed.len());
+        crate::output::say!("deliveries resumed  {}", resumed.len());
     }
-    anstream::println!("state               {}", setup.state.display());
+    crate::output::say!("state               {}", setup.state.display());
     let next = if known == 0 {
         "axiowl discover all"
     } else if targets == 0 {
@@ -39,6 +39,6 @@ pub fn run(common: &Common) -> Outcome {
     } else {
         "axiowl send --to \"<name>\" --body \"<text>\" --wait seen"
     };
-    anstream::println!("next                {next}");
+    crate::output::say!("next                {next}");
     Ok(Exit::Done)
 }

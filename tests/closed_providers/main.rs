@@ -19,9 +19,9 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// What one scope said: its sessions by their bare id, and its summary.
 pub struct Scope {
-    /// Sessions by their bare id.
+    /// Bare id to row.
     pub rows: BTreeMap<String, Value>,
-    /// The scope's last line.
+    /// The summary line.
     pub summary: Value,
     run: Run,
 }

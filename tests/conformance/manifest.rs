@@ -13,10 +13,8 @@ use std::path::{Path, PathBuf};
 fn rules() -> RuleSet {
     let disk = Path::new(ROOT).join("rules");
     let sources = Sources {
-        built_in: &[],
-        packs: &[],
-        user: None,
         disk: Some(&disk),
+        ..Sources::default()
     };
     layers::load_where(&sources, |_| true)
 }

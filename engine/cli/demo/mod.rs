@@ -22,7 +22,7 @@ pub fn run(arguments: &Demo) -> Outcome {
     };
     home::build(&stage.home)?;
     say("1  A temporary home with sample sessions of Codex and Claude Code, and an echo agent");
-    anstream::println!("   {}", stage.home.display());
+    crate::output::say!("   {}", stage.home.display());
 
     say("2  axiowl discover all");
     show(&stage.run(&["discover", "all"])?, |line| {
@@ -68,7 +68,7 @@ pub fn run(arguments: &Demo) -> Outcome {
             .as_str()
             .unwrap_or_default()
             .replace('_', " ");
-        anstream::println!(
+        crate::output::say!(
             "   {:<20} {kind}{place}",
             line["stage"].as_str().unwrap_or_default()
         );
@@ -80,7 +80,7 @@ pub fn run(arguments: &Demo) -> Outcome {
     let Some(reply) = reply.filter(|_| replied) else {
         return Err(Failure::new(Exit::Failed, "no reply came").detail(sent));
     };
-    anstream::println!(
+    crate::output::say!(
         "   from {:?} ({}, {}): {}",
         reply["from"].as_str().unwrap_or_default(),
         reply["provider"].as_str().unwrap_or_default(),
@@ -93,19 +93,19 @@ pub fn run(arguments: &Demo) -> Outcome {
     show(&stage.run(&["message", &id, "--follow"])?, |_| true);
     if arguments.keep {
         let kept = folder.keep();
-        anstream::println!("\nKept in {}", kept.display());
+        crate::output::say!("\nKept in {}", kept.display());
     }
-    anstream::println!("\nThe demo is complete.");
+    crate::output::say!("\nThe demo is complete.");
     Ok(Exit::Done)
 }
 
 fn say(text: &str) {
-    anstream::println!("\n{text}");
+    crate::output::say!("\n{text}");
 }
 
 fn show(text: &str, keep: impl Fn(&str) -> bool) {
     for line in text.lines().filter(|line| keep(line)) {
-        anstream::println!("   {line}");
+        crate::output::say!("   {line}");
     }
 }
 

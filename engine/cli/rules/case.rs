@@ -3,6 +3,7 @@
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::setup;
+use axiowl_discover::coverage::Coverage;
 use axiowl_discover::{Options, discover};
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Prune;
@@ -12,6 +13,7 @@ use axiowl_sources::World;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A case folder of a rule.
 pub struct Case {
@@ -47,7 +49,11 @@ pub fn find(rule: &Path) -> Vec<Case> {
 }
 
 /// Runs a rule over a case: the same code as `discover`, with a registry of its own.
-pub fn run(rule: &LoadedRule, case: &Case, threads: Option<usize>) -> Result<Value, Failure> {
+pub fn run(
+    rule: &LoadedRule,
+    case: &Case,
+    coverage: Option<&Arc<Coverage>>,
+) -> Result<Value, Failure> {
     let spec = setup::read_world(&case.dir.join("world.yaml"))?;
     let target = spec.target.clone();
     let mut world = World::fixture(&case.dir, &spec).with_native(axiowl_providers::native_facts());
@@ -67,7 +73,7 @@ pub fn run(rule: &LoadedRule, case: &Case, threads: Option<usize>) -> Result<Val
         &world,
         &Options {
             target,
-            threads,
+            coverage: coverage.cloned(),
             ..Options::default()
         },
     );

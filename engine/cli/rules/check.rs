@@ -1,55 +1,67 @@
 //! `axiowl rules check`: every mistake, where it stands, and the way out.
 
-use super::{folders, rule_folders};
+use super::args::{Check, Format};
+use super::{fix, rule_folders, sarif, shelf, short, sql};
 use crate::args::Common;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
+use crate::shelf::Shelf;
 use axiowl_lang::codes;
 use axiowl_lang::diag::Diagnostic;
 use axiowl_lang::layers::{self, Sources};
+use axiowl_lang::load::{Layer, LoadedRule};
+use axiowl_lang::stack::Stack;
+use axiowl_lang::widen;
+use axiowl_lang::world_spec::WorldSpec;
 use std::path::{Path, PathBuf};
 
+/// Mending one mistake can uncover the next; more rounds than that mean something circles.
+const ROUNDS: usize = 8;
+
 /// Checks one rule, a folder of rules, or all that are on disk; without any, the built-in ones.
-pub fn run(path: Option<&Path>, json: bool, common: &Common) -> Outcome {
-    let mut found = Vec::new();
-    let mut checked = 0;
-    match path {
-        Some(path) => {
-            let (dir, only) = target(path)?;
-            checked += check_dir(&dir, only.as_deref(), &mut found)?;
-        }
-        None => {
-            let dirs = folders(common)?;
-            for dir in &dirs {
-                checked += check_dir(dir, None, &mut found)?;
-            }
-            if dirs.is_empty() {
-                let sources = Sources {
-                    built_in: crate::setup::EMBEDDED,
-                    ..Sources::default()
-                };
-                checked += collect(&sources, &|_| true, &mut found);
-            }
-        }
+pub fn run(arguments: &Check, common: &Common) -> Outcome {
+    if let Some(code) = &arguments.explain {
+        return explain(code);
     }
-    if checked == 0 {
+    let shelf = shelf(common)?;
+    let targets = targets(arguments.path.as_deref(), &shelf)?;
+    let format = match arguments.json {
+        true => Format::Json,
+        false => arguments.format,
+    };
+    let mut fixed = Vec::new();
+    let mut checked = check_all(&targets, &shelf)?;
+    for _ in 0..ROUNDS {
+        if !arguments.fix {
+            break;
+        }
+        let mut now = Vec::new();
+        for target in targets.iter().filter_map(|target| target.dir.as_deref()) {
+            now.extend(fix::apply(&checked.found, target)?);
+        }
+        if now.is_empty() {
+            break;
+        }
+        fixed.extend(now);
+        checked = check_all(&targets, &shelf)?;
+    }
+    if checked.rules == 0 {
         return Err(Failure::new(Exit::Failed, "no rule was found to check")
             .hint("name a folder with a rule.yaml, or a folder of such folders"));
     }
-    let errors = found
-        .iter()
-        .filter(|diagnostic| diagnostic.is_error())
-        .count();
-    for diagnostic in &found {
-        if json {
-            output::json_line("diagnostic", diagnostic.to_json());
-        } else {
-            anstream::println!("{}\n", diagnostic.coloured());
+    let errors = checked.found.iter().filter(|d| d.is_error()).count();
+    match format {
+        Format::Text => text(&checked, errors, &fixed),
+        Format::Json => {
+            for diagnostic in &checked.found {
+                output::json_line("diagnostic", diagnostic.to_json());
+            }
         }
-    }
-    if !json {
-        let warnings = found.len() - errors;
-        anstream::println!("{checked} rules checked: {errors} errors, {warnings} warnings");
+        Format::Sarif => {
+            let log = serde_json::to_string_pretty(&sarif::log(&checked.found))
+                .map_err(|error| Failure::caused(&error))?;
+            crate::output::say!("{log}");
+        }
     }
     Ok(if errors == 0 {
         Exit::Done
@@ -58,8 +70,24 @@ pub fn run(path: Option<&Path>, json: bool, common: &Common) -> Outcome {
     })
 }
 
+fn text(checked: &Checked, errors: usize, fixed: &[String]) {
+    for line in fixed {
+        crate::output::say!("mended {line}");
+    }
+    for diagnostic in &checked.found {
+        crate::output::say!("{}\n", diagnostic.coloured());
+    }
+    let warnings = checked.found.len() - errors;
+    let rules = checked.rules;
+    crate::output::say!("{rules} rules checked: {errors} errors, {warnings} warnings");
+    let mendable = checked.found.iter().filter(|d| d.fix().is_some()).count();
+    if mendable > 0 && fixed.is_empty() {
+        crate::output::say!("{mendable} can be mended with --fix");
+    }
+}
+
 /// What an error code means.
-pub fn explain(code: &str) -> Outcome {
+fn explain(code: &str) -> Outcome {
     let Some((title, explanation)) = codes::explain(code) else {
         return Err(
             Failure::new(Exit::Usage, format!("there is no code `{code}`")).hint(format!(
@@ -69,73 +97,146 @@ pub fn explain(code: &str) -> Outcome {
             )),
         );
     };
-    anstream::println!("{code}: {title}\n\n{explanation}");
+    crate::output::say!("{code}: {title}\n\n{explanation}");
     Ok(Exit::Done)
 }
 
-/// The folder of rules and the one rule in it that a path means.
-fn target(path: &Path) -> Result<(PathBuf, Option<String>), Failure> {
+/// A folder of rules, and the rules of it that are checked.
+struct Target {
+    /// None for the rules that are compiled in.
+    dir: Option<PathBuf>,
+    providers: Vec<String>,
+}
+
+/// What was checked, and everything that was found.
+#[derive(Default)]
+struct Checked {
+    rules: usize,
+    found: Vec<Diagnostic>,
+}
+
+fn targets(path: Option<&Path>, shelf: &Shelf) -> Result<Vec<Target>, Failure> {
+    let named = |folder: &Path| {
+        let name = folder.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    };
+    let of_dir = |dir: &Path| -> Result<Target, Failure> {
+        Ok(Target {
+            providers: rule_folders(dir)?.iter().map(|f| named(f)).collect(),
+            dir: Some(short(dir)),
+        })
+    };
+    let Some(path) = path else {
+        let mut out = Vec::new();
+        for dir in shelf.folders() {
+            out.push(of_dir(&dir)?);
+        }
+        if out.iter().all(|target| target.providers.is_empty()) {
+            out = vec![Target {
+                dir: None,
+                providers: Stack::open(&built_in(shelf))
+                    .providers()
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect(),
+            }];
+        }
+        return Ok(out);
+    };
     let path = std::path::absolute(path)?;
-    let folder = if path.is_file() {
-        path.parent().map(Path::to_path_buf).unwrap_or_default()
-    } else {
-        path
+    let folder = match path.is_file() {
+        true => path.parent().map(Path::to_path_buf).unwrap_or_default(),
+        false => path,
     };
     if !folder.join("rule.yaml").is_file() {
-        return Ok((folder, None));
+        return Ok(vec![of_dir(&folder)?]);
     }
-    let name = folder
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned());
     let parent = folder.parent().map(Path::to_path_buf).unwrap_or_default();
-    Ok((parent, name))
+    Ok(vec![Target {
+        providers: vec![named(&folder)],
+        dir: Some(short(&parent)),
+    }])
 }
 
-fn check_dir(
-    dir: &Path,
-    only: Option<&str>,
-    found: &mut Vec<Diagnostic>,
-) -> Result<usize, Failure> {
-    let rules = rule_folders(dir)?;
-    if rules.is_empty() {
-        return Ok(0);
-    }
-    let shown = shorten(dir);
-    let sources = Sources {
-        built_in: crate::setup::EMBEDDED,
-        disk: Some(&shown),
+fn built_in(shelf: &Shelf) -> Sources<'_> {
+    Sources {
+        built_in: shelf.sources().built_in,
         ..Sources::default()
-    };
-    Ok(collect(
-        &sources,
-        &|provider| only.is_none_or(|only| only == provider),
-        found,
-    ))
-}
-
-/// Paths below the current folder are shown as a person would type them.
-fn shorten(dir: &Path) -> PathBuf {
-    let here = std::env::current_dir().unwrap_or_default();
-    match dir.strip_prefix(&here) {
-        Ok(rest) if !rest.as_os_str().is_empty() => rest.to_path_buf(),
-        _ => dir.to_path_buf(),
     }
 }
 
-fn collect(sources: &Sources, wanted: &dyn Fn(&str) -> bool, found: &mut Vec<Diagnostic>) -> usize {
-    let set = layers::load_where(sources, wanted);
-    let problems = set
-        .problems()
-        .iter()
-        .filter(|problem| problem.provider.is_empty() || wanted(&problem.provider));
-    let mut checked = 0;
-    for problem in problems {
-        checked += 1;
-        found.extend(problem.diagnostics.iter().cloned());
+fn check_all(targets: &[Target], shelf: &Shelf) -> Result<Checked, Failure> {
+    let mut out = Checked::default();
+    for target in targets {
+        let sources = match &target.dir {
+            Some(dir) => shelf.of_folder(dir),
+            None => built_in(shelf),
+        };
+        check(target, &sources, &mut out)?;
     }
-    for rule in set.iter().filter(|rule| wanted(&rule.rule.provider.value)) {
-        checked += 1;
-        found.extend(rule.warnings.iter().cloned());
+    let mut seen: Vec<String> = Vec::new();
+    out.found.retain(|diagnostic| {
+        let line = diagnostic.one_line();
+        let new = !seen.contains(&line);
+        seen.push(line);
+        new
+    });
+    Ok(out)
+}
+
+fn check(target: &Target, sources: &Sources, out: &mut Checked) -> Result<(), Failure> {
+    let wanted = |provider: &str| target.providers.iter().any(|p| p == provider);
+    let stack = Stack::open(sources);
+    let set = layers::load_stack(&stack, sources.trusted, wanted);
+    for problem in set.problems() {
+        if problem.provider.is_empty() || wanted(&problem.provider) {
+            out.rules += 1;
+            out.found.extend(problem.diagnostics.iter().cloned());
+        }
     }
-    checked
+    for loaded in set.iter() {
+        // A broken override leaves the rule below in force, which is not what is checked.
+        let broken = set.problems().iter().any(|p| {
+            p.provider == loaded.rule.provider.value && p.instead.as_ref() != Some(&p.layer)
+        });
+        if broken {
+            continue;
+        }
+        out.rules += 1;
+        out.found.extend(loaded.warnings.iter().cloned());
+        out.found.extend(sql::check(loaded));
+        out.found.extend(widened(loaded, &stack));
+    }
+    out.found.extend(set.notices().iter().cloned());
+    if let Some(dir) = &target.dir {
+        for provider in &target.providers {
+            worlds(&dir.join(provider), &mut out.found)?;
+        }
+    }
+    out.found.sort_by_key(Diagnostic::order);
+    Ok(())
+}
+
+/// Where a whole override of the user lets in more than the rule it stands over. (A patch says
+/// so itself.)
+fn widened(loaded: &LoadedRule, stack: &Stack) -> Vec<Diagnostic> {
+    if loaded.layer != Layer::User || loaded.patched.is_some() {
+        return Vec::new();
+    }
+    let holders = stack.holders(&loaded.rule.provider);
+    let below = holders.iter().rev().skip(1).find_map(|h| h.folder.ok());
+    let below = below.and_then(|folder| layers::load_folder(folder, stack).ok());
+    below.map_or(Vec::new(), |below| widen::warnings(&below, loaded))
+}
+
+/// The world files of a rule's cases.
+fn worlds(folder: &Path, found: &mut Vec<Diagnostic>) -> Result<(), Failure> {
+    for case in super::case::find(folder) {
+        let path = case.dir.join("world.yaml");
+        let text = std::fs::read_to_string(&path)?;
+        if let Err(diagnostic) = WorldSpec::parse(&path.display().to_string(), &text) {
+            found.push(diagnostic);
+        }
+    }
+    Ok(())
 }

@@ -1,66 +1,112 @@
-//! `axiowl rules`: look at rules, check them, test them, try them on real data.
+//! `axiowl rules`: look at rules, check them, test them, try them on real data, change them.
 
+mod accept;
+pub mod args;
+mod base;
 mod case;
+mod changes;
 mod check;
-mod diff;
+mod coverage;
+mod edited;
+mod effect;
+mod eject;
+mod fix;
+mod junit;
+mod lines;
+mod list;
+mod sarif;
+mod scaffold;
+mod show;
+mod sql;
 mod test;
 mod trial;
+mod trust;
+mod upgrade;
+mod watch;
 
-use crate::args::{Common, Rules, RulesAction};
+use crate::args::Common;
 use crate::exit::{Exit, Failure, Outcome};
-use crate::output;
 use crate::setup::{self, Own};
-use serde_json::json;
-use std::path::PathBuf;
+use crate::shelf::Shelf;
+use args::{Action, Rules};
+use std::path::{Path, PathBuf};
 
 /// Does one thing with rules.
 pub fn run(arguments: &Rules, common: &Common) -> Outcome {
     match &arguments.action {
-        RulesAction::List { json } => list(common, *json),
-        RulesAction::Check {
-            path,
-            json,
-            explain,
-        } => match explain {
-            Some(code) => check::explain(code),
-            None => check::run(path.as_deref(), *json, common),
-        },
-        RulesAction::Test {
+        Action::List { json } => list::run(common, *json),
+        Action::Show {
             provider,
-            case,
-            update,
+            effective,
             json,
-        } => test::run(provider.as_deref(), case.as_deref(), *update, *json, common),
-        RulesAction::Try {
-            provider,
-            against,
-            rule,
-            json,
-        } => trial::run(provider, against.as_deref(), rule.as_deref(), *json, common),
-        RulesAction::Schema => {
-            let schema = serde_json::to_string_pretty(&axiowl_lang::schema::json_schema())
-                .map_err(|error| Failure::caused(&error))?;
-            anstream::println!("{schema}");
+        } => show::run(provider, *effective, *json, common),
+        Action::Check(arguments) => check::run(arguments, common),
+        Action::Test(arguments) => test::run(arguments, common),
+        Action::Try(arguments) => trial::run(arguments, common),
+        Action::Schema { patch } => {
+            let schema = match patch {
+                true => axiowl_lang::schema::patch_schema(),
+                false => axiowl_lang::schema::json_schema(),
+            };
+            let schema =
+                serde_json::to_string_pretty(&schema).map_err(|error| Failure::caused(&error))?;
+            crate::output::say!("{schema}");
             Ok(Exit::Done)
         }
+        Action::Explain {
+            provider,
+            session,
+            rule,
+            json,
+        } => explain(provider, session, rule.as_deref(), *json, common),
+        Action::New { provider, out } => scaffold::run(provider, out.as_deref(), common),
+        Action::Eject {
+            provider,
+            patch,
+            out,
+        } => eject::run(provider, *patch, out.as_deref(), common),
+        Action::Diff {
+            provider,
+            accept,
+            json,
+        } => upgrade::run(provider, *accept, *json, common),
+        Action::Trust {
+            folder,
+            revoke,
+            list,
+        } => trust::run(folder.as_deref(), *revoke, *list),
+        Action::Capture(_) => Err(Failure::new(Exit::Failed, "not yet")),
     }
 }
 
-/// The folders with rules on disk: `--rules`, else the user's own, else `rules` here.
-fn folders(common: &Common) -> Result<Vec<PathBuf>, Failure> {
-    if let Some(dir) = &common.rules {
-        return Ok(vec![dir.clone()]);
-    }
-    let user = Own::of_process()?.config_dir().join("rules");
-    let here = PathBuf::from("rules");
-    Ok([user, here]
-        .into_iter()
-        .filter(|dir| dir.is_dir())
-        .collect())
+/// Explains a session under an edited rule, or the one in force.
+fn explain(
+    provider: &str,
+    session: &str,
+    rule: Option<&Path>,
+    json: bool,
+    common: &Common,
+) -> Outcome {
+    let setup = setup::open(common)?;
+    let rule = match rule {
+        Some(path) => edited::load(path, provider, &shelf(common)?)?,
+        None => setup.rules.get(provider).cloned().ok_or_else(|| {
+            let known = setup.rules.iter().map(|r| r.rule.provider.value.clone());
+            no_rule(provider, known)
+        })?,
+    };
+    crate::explain::show(&setup, &[&rule], session.trim(), json)
+}
+
+/// The shelf of one command.
+fn shelf(common: &Common) -> Result<Shelf, Failure> {
+    let own = Own::of_process()?;
+    let config = own.config()?;
+    Ok(Shelf::open(common, &own, &config))
 }
 
 /// Rule folders (those with a `rule.yaml`) below a folder of rules, sorted.
-fn rule_folders(dir: &std::path::Path) -> Result<Vec<PathBuf>, Failure> {
+fn rule_folders(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut out = Vec::new();
     for entry in std::fs::read_dir(dir)? {
         let path = entry?.path();
@@ -72,54 +118,18 @@ fn rule_folders(dir: &std::path::Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(out)
 }
 
-fn list(common: &Common, json: bool) -> Outcome {
-    let own = Own::of_process()?;
-    let rules = setup::load_rules(common, &own, &own.config()?, |_| true);
-    let dirs = folders(common)?;
-    let mut cells = Vec::new();
-    for loaded in rules.iter() {
-        let rule = &loaded.rule;
-        let provider = rule.provider.value.as_str();
-        let cases: usize = dirs
-            .iter()
-            .map(|dir| case::find(&dir.join(provider)).len())
-            .sum();
-        let tested = rule
-            .tested
-            .as_ref()
-            .map_or(String::new(), |t| format!("{} {}", t.program, t.shown()));
-        if json {
-            output::json_line(
-                "rule",
-                json!({
-                    "provider": provider, "scope": rule.scope_word(), "title": rule.title, "layer": loaded.layer.to_string(),
-                    "language": *rule.axiowl, "digest": loaded.digest, "tested": tested, "cases": cases,
-                }),
-            );
-        }
-        cells.push(vec![
-            provider.to_owned(),
-            rule.scope_word(),
-            loaded.layer.to_string(),
-            loaded.digest.clone(),
-            tested,
-            cases.to_string(),
-        ]);
+/// A path below the current folder as a person would type it.
+fn short(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    match path.strip_prefix(&here) {
+        Ok(rest) if !rest.as_os_str().is_empty() => rest.to_path_buf(),
+        _ => path.to_path_buf(),
     }
-    if !json {
-        output::table(
-            &["PROVIDER", "SCOPE", "LAYER", "DIGEST", "TESTED", "CASES"],
-            &cells,
-        );
-    }
-    for problem in rules.problems() {
-        for diagnostic in &problem.diagnostics {
-            anstream::eprintln!("{}", diagnostic.coloured());
-        }
-    }
-    Ok(if rules.problems().is_empty() {
-        Exit::Done
-    } else {
-        Exit::Failed
-    })
+}
+
+/// Says that no layer has a rule for a provider.
+fn no_rule(provider: &str, known: impl IntoIterator<Item = String>) -> Failure {
+    let known: Vec<String> = known.into_iter().collect();
+    Failure::new(Exit::Usage, format!("there is no rule for `{provider}`"))
+        .hint(format!("providers: {}", known.join(", ")))
 }

@@ -1,104 +1,128 @@
 //! `axiowl rules try`: an edited rule on real data, beside the rule now in force.
 
-use super::diff::{self, Change};
+use super::args::Try;
+use super::changes::{self, Change, Kind};
+use super::effect::Effect;
+use super::{edited, no_rule, shelf, watch};
 use crate::args::Common;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 use crate::pass::{self, Pass, PassOptions};
-use crate::setup::{self, EMBEDDED, Setup};
-use axiowl_lang::layers::{self, Sources};
-use axiowl_lang::load::LoadedRule;
+use crate::setup::{self, Setup};
+use axiowl_lang::layers;
+use axiowl_lang::load::{Layer, LoadedRule};
+use axiowl_model::display_safe;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Runs both rules without writing anything, and shows what the edited one would change.
-pub fn run(
-    provider: &str,
-    against: Option<&Path>,
-    file: Option<&Path>,
-    json: bool,
-    common: &Common,
-) -> Outcome {
+pub fn run(arguments: &Try, common: &Common) -> Outcome {
     let mut common = common.clone();
-    if let Some(dir) = against {
-        common.home = Some(dir.to_path_buf());
+    if let Some(dir) = &arguments.against {
+        common.home = Some(dir.clone());
     }
     let setup = setup::open(&common)?;
-    let in_force = setup.rules.get(provider).cloned().ok_or_else(|| {
-        Failure::new(Exit::Usage, format!("no rule for `{provider}` is in force"))
-    })?;
-    let edited = match file {
-        Some(file) => read(file, provider)?,
-        None => in_force.clone(),
-    };
-    let options = PassOptions {
-        dry_run: true,
-        ..PassOptions::default()
-    };
-    let now = pass::run(&setup, &in_force, &options)?;
-    let then = pass::run(&setup, &edited, &options)?;
-    let (before, after) = (outcome(&now), outcome(&then));
-    let changes = diff::between(&before, &after);
-    if json {
-        print_json(&in_force, &edited, &now, &then, &changes);
-    } else {
-        print(&setup, &in_force, &edited, &now, &then, &changes);
+    let provider = &arguments.provider;
+    let trial = Trial::new(arguments, &common, &setup)?;
+    if !arguments.watch {
+        trial.once(arguments.json)?;
+        return Ok(Exit::Done);
     }
+    let Some(file) = &trial.file else {
+        return Err(
+            Failure::new(Exit::Usage, format!("the rule of `{provider}` is built in")).hint(
+                format!("`axiowl rules eject {provider}` makes a copy to edit"),
+            ),
+        );
+    };
+    watch::each_save(file, &mut || {
+        if let Err(failure) = trial.once(arguments.json) {
+            anstream::eprintln!("{failure}");
+        }
+        if !arguments.json {
+            crate::output::say!(
+                "watching {}; stop with Ctrl-C",
+                display_safe(&file.display().to_string())
+            );
+        }
+    })?;
     Ok(Exit::Done)
 }
 
-/// Reads an edited rule file as the rule it is a version of, whatever folder it lies in.
-fn read(file: &Path, provider: &str) -> Result<Arc<LoadedRule>, Failure> {
-    let file = std::path::absolute(file)?;
-    let folder = if file.is_dir() {
-        file.clone()
-    } else {
-        file.parent().map(Path::to_path_buf).unwrap_or_default()
-    };
-    let rule = if file.is_dir() {
-        folder.join("rule.yaml")
-    } else {
-        file
-    };
-    // Layers are read by folder name, so the files are laid out under the provider's.
-    let stage = tempfile::tempdir()?;
-    let staged = stage.path().join(provider);
-    std::fs::create_dir_all(&staged)?;
-    std::fs::copy(&rule, staged.join("rule.yaml"))
-        .map_err(|error| Failure::new(Exit::Usage, format!("{}: {error}", rule.display())))?;
-    for entry in std::fs::read_dir(&folder)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|ext| ext == "rhai") {
-            std::fs::copy(&path, staged.join(path.file_name().unwrap_or_default()))?;
-        }
+/// What is compared with what.
+struct Trial<'a> {
+    provider: &'a str,
+    common: &'a Common,
+    setup: &'a Setup,
+    /// The rule it is compared with.
+    now: Arc<LoadedRule>,
+    /// The file of the edited rule; none when it is built in.
+    file: Option<PathBuf>,
+}
+
+impl<'a> Trial<'a> {
+    fn new(arguments: &'a Try, common: &'a Common, setup: &'a Setup) -> Result<Self, Failure> {
+        let provider = arguments.provider.as_str();
+        let in_force = setup.rules.get(provider).cloned();
+        let shelf = shelf(common)?;
+        let own = shelf.user().join(provider).join("rule.yaml");
+        let file = match &arguments.rule {
+            Some(path) => Some(edited::file(path)?),
+            None => Some(own.clone()).filter(|file| file.is_file()),
+        };
+        // The user's own rule is in force already: what it changes is seen against the rule
+        // it stands over.
+        let is_own = file.as_ref() == Some(&own);
+        let now = match is_own {
+            false => in_force,
+            true => {
+                let mut sources = shelf.sources();
+                sources.user = None;
+                let below = layers::load_where(&sources, |name| name == provider);
+                below.get(provider).cloned().or(in_force)
+            }
+        };
+        let known = || {
+            setup
+                .rules
+                .iter()
+                .map(|rule| rule.rule.provider.value.clone())
+        };
+        Ok(Self {
+            provider,
+            common,
+            setup,
+            now: now.ok_or_else(|| no_rule(provider, known()))?,
+            file,
+        })
     }
-    let sources = Sources {
-        built_in: EMBEDDED,
-        user: Some(stage.path()),
-        ..Sources::default()
-    };
-    let set = layers::load_where(&sources, |name| name == provider);
-    if !set.problems().is_empty() {
-        for diagnostic in set
-            .problems()
-            .iter()
-            .flat_map(|problem| &problem.diagnostics)
-        {
-            let shown = diagnostic.coloured().replace(
-                &staged.join("rule.yaml").display().to_string(),
-                &rule.display().to_string(),
-            );
-            anstream::eprintln!("{shown}");
+
+    fn once(&self, json: bool) -> Result<(), Failure> {
+        let edited = match &self.file {
+            Some(file) => edited::load(file, self.provider, &shelf(self.common)?)?,
+            None => self.now.clone(),
+        };
+        let options = PassOptions {
+            dry_run: true,
+            ..PassOptions::default()
+        };
+        let now = pass::run(self.setup, &self.now, &options)?;
+        let then = pass::run(self.setup, &edited, &options)?;
+        let changes = changes::between(&outcome(&now), &outcome(&then));
+        let effect = Effect::between(&now.after, &then.after);
+        let shown = Shown {
+            now: (&self.now, &now),
+            then: (&edited, &then),
+            changes: &changes,
+            effect: &effect,
+        };
+        match json {
+            true => shown.print_json(),
+            false => shown.print(self.setup),
         }
-        return Err(Failure::new(
-            Exit::Failed,
-            format!("{} cannot be used", rule.display()),
-        ));
+        Ok(())
     }
-    set.get(provider)
-        .cloned()
-        .ok_or_else(|| Failure::new(Exit::Failed, format!("{} is no rule", rule.display())))
 }
 
 /// A pass in the form that differences are made of.
@@ -120,65 +144,72 @@ fn outcome(pass: &Pass) -> Value {
     })
 }
 
-fn print(
-    setup: &Setup,
-    in_force: &LoadedRule,
-    edited: &LoadedRule,
-    now: &Pass,
-    then: &Pass,
-    changes: &[Change],
-) {
-    anstream::println!("home      {}", setup.world.home());
-    anstream::println!(
-        "in force  {} {}: {} found, {} would enrol",
-        in_force.layer,
-        in_force.digest,
-        now.summary.found,
-        now.summary.enrolled + now.summary.updated
-    );
-    anstream::println!(
-        "edited    {}: {} found, {} would enrol",
-        edited.digest,
-        then.summary.found,
-        then.summary.enrolled + then.summary.updated
-    );
-    for change in changes {
-        anstream::println!("{change}");
-    }
-    if changes.is_empty() {
-        anstream::println!("no difference");
-    }
-    anstream::println!("nothing was written");
+struct Shown<'a> {
+    now: (&'a LoadedRule, &'a Pass),
+    then: (&'a LoadedRule, &'a Pass),
+    changes: &'a [Change],
+    effect: &'a Effect,
 }
 
-fn print_json(
-    in_force: &LoadedRule,
-    edited: &LoadedRule,
-    now: &Pass,
-    then: &Pass,
-    changes: &[Change],
-) {
-    for change in changes {
-        let fields = match change {
-            Change::Found(what) => json!({ "change": "found", "what": what }),
-            Change::Lost(what) => json!({ "change": "lost", "what": what }),
-            Change::Changed {
-                what,
-                field,
-                before,
-                after,
-            } => {
-                json!({ "change": "changed", "what": what, "field": field, "before": before, "after": after })
-            }
+impl Shown<'_> {
+    fn print(&self, setup: &Setup) {
+        let line = |(rule, pass): (&LoadedRule, &Pass)| {
+            let proven = pass.report.agents.iter().filter(|a| a.has_enrollment_proof);
+            format!(
+                "{} {}: {} found, {} proven, {}",
+                rule.layer,
+                rule.digest,
+                pass.summary.found,
+                proven.count(),
+                pass.summary.verdict
+            )
         };
-        output::json_line("rule_change", fields);
+        crate::output::say!("home      {}", display_safe(setup.world.home()));
+        crate::output::say!("in force  {}", line(self.now));
+        crate::output::say!("edited    {}", line(self.then));
+        for warning in &self.then.0.warnings {
+            crate::output::say!("warning   {}", display_safe(&warning.one_line()));
+        }
+        for change in self.changes {
+            for line in change.to_string().lines() {
+                crate::output::say!("{}", display_safe(line));
+            }
+        }
+        if self.changes.is_empty() {
+            crate::output::say!("no row would be different");
+        }
+        for line in self.effect.lines() {
+            crate::output::say!("registry  {}", display_safe(&line));
+        }
+        crate::output::say!("nothing was written");
     }
-    output::json_line(
-        "rule_trial",
-        json!({
-            "in_force": in_force.digest, "edited": edited.digest,
-            "found_before": now.summary.found, "found_after": then.summary.found,
-            "changes": changes.len(),
-        }),
-    );
+
+    fn print_json(&self) {
+        for change in self.changes {
+            let what = &change.what;
+            let fields = match &change.kind {
+                Kind::Found => json!({ "change": "found", "what": what }),
+                Kind::Lost => json!({ "change": "lost", "what": what }),
+                Kind::Changed {
+                    field,
+                    before,
+                    after,
+                } => {
+                    json!({ "change": "changed", "what": what, "field": field, "before": before, "after": after })
+                }
+            };
+            output::json_line("rule_change", fields);
+        }
+        let layer = |layer: &Layer| layer.to_string();
+        output::json_line(
+            "rule_trial",
+            json!({
+                "in_force": self.now.0.digest, "edited": self.then.0.digest,
+                "in_force_layer": layer(&self.now.0.layer), "edited_layer": layer(&self.then.0.layer),
+                "found_before": self.now.1.summary.found, "found_after": self.then.1.summary.found,
+                "verdict_before": self.now.1.summary.verdict, "verdict_after": self.then.1.summary.verdict,
+                "changes": self.changes.len(), "registry": self.effect.to_json(),
+            }),
+        );
+    }
 }

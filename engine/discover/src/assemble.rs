@@ -1,6 +1,7 @@
 //! Puts rows together: sources united, joins, fields in place of missing ones, the filter.
 
 use crate::condition::{Scope, blank, described, text, value};
+use crate::coverage::Coverage;
 use axiowl_lang::cond::Targeted;
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::{Join, Rows};
@@ -25,7 +26,13 @@ pub struct Assembly {
 }
 
 /// Unites, joins and filters.
-pub fn assemble(loaded: &LoadedRule, tables: &Tables, world: &World, known: &[String]) -> Assembly {
+pub fn assemble(
+    loaded: &LoadedRule,
+    tables: &Tables,
+    world: &World,
+    known: &[String],
+    coverage: Option<&Coverage>,
+) -> Assembly {
     let rows = &loaded.rule.rows;
     let joins = indexes(rows, tables);
     let mut out = Assembly::default();
@@ -61,6 +68,7 @@ pub fn assemble(loaded: &LoadedRule, tables: &Tables, world: &World, known: &[St
                     roots: &tables.roots,
                     session: &session,
                     targeted: Targeted::None,
+                    coverage: coverage.map(|coverage| (loaded, coverage)),
                 };
                 if !scope.eval(filter).holds {
                     let reason = format!("not of this surface, which is: {}", described(filter));

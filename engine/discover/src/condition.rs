@@ -1,7 +1,9 @@
 //! Evaluates conditions over rows and says what each leaf saw.
 
-use axiowl_lang::at::At;
+use crate::coverage::Coverage;
+use axiowl_lang::at::{At, Span};
 use axiowl_lang::cond::{Cond, Ops, Targeted, Test};
+use axiowl_lang::load::LoadedRule;
 use axiowl_model::{Timestamp, is_uuid};
 use axiowl_sources::{FactQuery, Row, World};
 use serde_json::Value;
@@ -16,6 +18,8 @@ pub struct Scope<'a> {
     pub roots: &'a BTreeMap<String, String>,
     pub session: &'a str,
     pub targeted: Targeted,
+    /// Hears about every leaf that is evaluated.
+    pub coverage: Option<(&'a LoadedRule, &'a Coverage)>,
 }
 
 /// Whether it holds, and the words of the leaf that settled it.
@@ -109,7 +113,9 @@ impl Scope<'_> {
                     row: self.row,
                     session: self.session,
                 };
-                match self.world.fact(name, &query) {
+                let answer = self.world.fact(name, &query);
+                self.note(name.span, answer == Ok(true));
+                match answer {
                     Ok(holds) => Outcome {
                         holds,
                         why: format!(
@@ -130,6 +136,7 @@ impl Scope<'_> {
                     Targeted::Any => self.targeted != Targeted::None,
                     Targeted::None => self.targeted == Targeted::None,
                 };
+                self.note(want.span, holds);
                 let seen = match self.targeted {
                     Targeted::Exact => "this very session is the target",
                     Targeted::Any => "this session's name is the target",
@@ -147,6 +154,7 @@ impl Scope<'_> {
             Cond::Field { name, test } => {
                 let value = value(self.row, name);
                 let (holds, wanted) = self.test(test, value);
+                self.note(name.span, holds);
                 Outcome {
                     holds,
                     why: format!("{} {wanted}, saw {}", name.value, shown(value)),
@@ -155,8 +163,17 @@ impl Scope<'_> {
         }
     }
 
+    fn note(&self, leaf: Span, holds: bool) {
+        if let Some((loaded, coverage)) = self.coverage {
+            coverage.condition(loaded, leaf, holds);
+        }
+    }
+
     /// Whether one of several names is there; no more than the name is ever shown.
     fn any_of(&self, names: &[At<String>], what: &str, is: impl Fn(&str) -> bool) -> Outcome {
+        for name in names {
+            self.note(name.span, is(name));
+        }
         match names.iter().find(|name| is(name)) {
             Some(name) => Outcome {
                 holds: true,

@@ -5,6 +5,7 @@
 use crate::aliases;
 use crate::assemble::{Assembled, fill};
 use crate::condition::{Scope, targeted, text, time, value};
+use crate::coverage::Coverage;
 use crate::naming::{self, Name};
 use crate::policy::{Context, Reviewer};
 use axiowl_lang::at::Span;
@@ -27,7 +28,9 @@ pub struct Bench<'a> {
     pub home: &'a str,
     pub target: Option<&'a str>,
     pub trace: bool,
-    /// A guarding column is absent: nothing of this run may be enrolled.
+    pub coverage: Option<&'a Coverage>,
+    /// A guarding column is absent, or a part of the rule that decides is not trusted: nothing
+    /// of this run may be enrolled.
     pub guard: Option<String>,
 }
 
@@ -42,12 +45,16 @@ pub struct Judged {
 /// The recorder: the code that decides writes here, whether anybody reads it or not.
 struct Record<'a> {
     loaded: &'a LoadedRule,
+    coverage: Option<&'a Coverage>,
     on: bool,
     steps: Vec<Step>,
 }
 
 impl Record<'_> {
     fn note(&mut self, stage: &str, ok: bool, text: impl Into<String>, span: Option<Span>) {
+        if let (true, Some(coverage), Some(span)) = (ok, self.coverage, span) {
+            coverage.entry(self.loaded, span);
+        }
         if self.on {
             let at = span.map_or_else(String::new, |span| self.loaded.place(span));
             self.steps.push(Step {
@@ -79,6 +86,7 @@ impl Bench<'_> {
         let full = key.to_string();
         let mut record = Record {
             loaded: self.loaded,
+            coverage: self.coverage,
             on: self.trace,
             steps: Vec::new(),
         };
@@ -88,6 +96,7 @@ impl Bench<'_> {
             roots: &self.tables.roots,
             session,
             targeted: targeted(self.target, session, &full, &[]),
+            coverage: self.coverage.map(|coverage| (self.loaded, coverage)),
         };
 
         let (kind, said) = self.kind(&scope, &mut record);
@@ -383,7 +392,13 @@ impl Bench<'_> {
         let rules = self.loaded.rule.evidence.iter();
         rules
             .filter(|say| self.when(scope, say.when.as_ref()).0)
-            .filter_map(|say| self.filled(&say.say, scope))
+            .filter_map(|say| {
+                let text = self.filled(&say.say, scope)?;
+                if let Some(coverage) = self.coverage {
+                    coverage.entry(self.loaded, say.span);
+                }
+                Some(text)
+            })
             .map(|text| display_safe(&text))
             .collect()
     }

@@ -8,6 +8,7 @@ mod aliases;
 mod assemble;
 mod condition;
 mod copies;
+pub mod coverage;
 mod drift;
 pub mod explain;
 pub mod identity;

@@ -216,6 +216,7 @@ mod tests {
                 roots: &roots,
                 session: "s1",
                 targeted: Targeted::None,
+                coverage: None,
             };
             let mut notes = Vec::new();
             let name = choose(&naming, &scope, &mut |won, words, _| {

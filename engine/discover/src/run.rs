@@ -2,6 +2,7 @@
 
 use crate::assemble::{Assembled, assemble, fill};
 use crate::copies::{self, Candidate};
+use crate::coverage::Coverage;
 use crate::drift;
 use crate::judge::Bench;
 use crate::policy::Reviewer;
@@ -14,6 +15,7 @@ use axiowl_sources::read::{COPY_BYTES, ReadOptions, Tables, read_all};
 use axiowl_sources::{Row, World};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// How a run is made.
 #[derive(Debug, Clone)]
@@ -30,6 +32,8 @@ pub struct Options {
     pub node: String,
     /// Id of the provider home that is read; empty for the default one.
     pub home: String,
+    /// Counts what of the rule is reached.
+    pub coverage: Option<Arc<Coverage>>,
     /// Threads for reading; as many as there are cores when none is given.
     pub threads: Option<usize>,
     /// Bytes of a SQLite store that a private copy is made of.
@@ -47,6 +51,7 @@ impl Default for Options {
             deep_only: Vec::new(),
             node: LOCAL_NODE.into(),
             home: String::new(),
+            coverage: None,
             threads: None,
             copy_bytes: COPY_BYTES,
             allow_commands: false,
@@ -223,15 +228,23 @@ fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement
         strong_fields: strong_fields(loaded),
         threads: options.threads,
         copy_bytes: options.copy_bytes,
-        allow_commands: options.allow_commands,
+        allow_commands: options.allow_commands && loaded.commands_trusted(),
     };
     let tables = read_all(loaded, world, &read);
     let known: Vec<String> = row_fields(rule).into_iter().collect();
-    let assembly = assemble(loaded, &tables, world, &known);
+    let coverage = options.coverage.as_deref();
+    if let Some(coverage) = coverage {
+        coverage.tables(&tables);
+    }
+    let assembly = assemble(loaded, &tables, world, &known, coverage);
     let guard = missing_guard(loaded, &tables);
     let mut issues = Vec::new();
     if let Some(guard) = &guard {
         issues.push(Issue::new(codes::GUARD_MISSING, guard.clone()));
+    }
+    let withheld = loaded.withheld.iter().find_map(|part| part.bars.clone());
+    if let Some(withheld) = &withheld {
+        issues.push(Issue::new(codes::UNTRUSTED, withheld.clone()));
     }
     let copies = copies::count(assembly.rows.iter().map(|row| row.session.as_str()));
     let bench = Bench {
@@ -242,7 +255,8 @@ fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement
         home: &options.home,
         target: options.target.as_deref(),
         trace: options.trace,
-        guard,
+        coverage,
+        guard: guard.or(withheld),
     };
     // Judging small tables is cheaper than starting threads and script engines for them.
     const WORTH_THREADS: usize = 512;

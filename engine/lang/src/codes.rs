@@ -28,8 +28,8 @@ codes! {
         "Rules, worlds and configurations may have 256 KiB, policies 64 KiB, and may nest 32 deep; aliases may not unfold to more than the text itself. No honest rule comes near.";
     NEWER_LANGUAGE = "AX008", "Written for a newer engine",
         "`axiowl:` names the version of the rule language. A newer one than the engine knows may mean things this engine would get wrong, so the rule is not used at all. Update AxiOwl, or take the rule out of your overrides to use the built-in one.";
-    PATCH_UNSUPPORTED = "AX009", "Patches of built-in rules are not supported yet",
-        "A folder with `extends: builtin` is a patch. This version of AxiOwl reads whole rules only. Copy the built-in rule with `axiowl rules eject <provider>`, change the copy, and keep it as your override.";
+    PATCH_BASE = "AX009", "The rule that a patch changes does not exist",
+        "A folder with `extends:` changes parts of the rule below it. `extends: builtin` needs a built-in rule for the same provider, `extends: <pack>` a pack of that name with one.";
     PROVIDER_NAME = "AX010", "The provider key is not the folder's name",
         "The folder `rules/<provider>/` and the key `provider:` name the same thing. A key is made of lower-case letters, digits and `_`, and starts with a letter; it becomes part of every row's identity.";
     SHARED_UNKNOWN = "AX011", "The shared rule does not exist",
@@ -38,6 +38,16 @@ codes! {
         "The rule that `shares:` names is broken itself, or shares a third one. Mend it first; a shared rule has to stand on its own feet.";
     SCOPE_TAKEN = "AX013", "Two rules answer to one scope",
         "`discover <scope>` has to lead to one provider. The first in the order of provider keys keeps the word. `all` and `remote` belong to the engine.";
+    PATCH_KEY = "AX014", "A patch names a place that the rule does not have",
+        "Paths under `override:` lead to something that stands in the rule: `name.reject`, `proof[pinned_in_the_app].grants`, `sources.threads.sqlite.columns.archived`. Elements of a list are called by what tells them apart (a text itself; `source`, `as`, `label`, `is` … of a mapping) or by their number. A place that is not there is an error, since the change would silently do nothing. `axiowl rules show --effective <provider>` prints the rule.";
+    PATCH_VERB = "AX015", "A verb of a patch that does not fit",
+        "`append` adds items to a list (at its end, or before the element that `before:` names) or new keys to a mapping, `replace` puts a value in place of one, `remove: true` takes something out, `remove: [names]` parts of it.";
+    PATCH_DRIFT = "AX016", "The rule under a patch has changed",
+        "`base:` is the digest of the rule that a patch was written against. The rule below is another one by now, after an update. The patch is still applied. `axiowl rules diff <provider>` shows what changed; with `--accept`, `base` moves on.";
+    WIDENS = "AX017", "An override that widens enrolment",
+        "The override adds a grant, or takes away or loosens something that keeps sessions out: a status, a kind, a reject, `where`, the condition of a granting rung, the policy. That may be what is meant, and sessions may become targets that the rule below kept out.";
+    UNTRUSTED = "AX018", "A part that can run is not trusted",
+        "Policy scripts of packs, and commands of any rule that is not built in, run only after `axiowl rules trust <folder>`. Trust belongs to the content: another byte, and it has to be given again. Without it the rest of the rule works, and what the part would have decided is decided against enrolment.";
     UNKNOWN_SOURCE = "AX020", "A source that is not declared",
         "`rows.from`, `rows.join`, `unless_in` and `{source.field}` paths name sources of the same rule (or of the rule it shares).";
     UNKNOWN_FIELD = "AX021", "A field that no row has",
@@ -92,6 +102,8 @@ codes! {
         "The sender is whoever the provider says is calling. Pointers into `/arguments` or `/name` read what the model wrote; identity comes from `/_meta` or another place that only the host fills.";
     BAD_VERSION_RANGE = "AX081", "A range of versions that is empty",
         "`tested.from` is later than `tested.to`, or one of them is no version such as `1.2.3`.";
+    UNTESTED = "AX082", "A rule without a fixture",
+        "Nothing says what the rule is expected to do. `axiowl rules capture <provider> --out <folder>/fixtures/<case>` makes a small case out of real files, with every text replaced; `axiowl rules test` runs it.";
     CONFIG_VALUE = "AX090", "A setting in config.yaml that cannot be used",
         "The value has the right type and cannot mean anything: a relative path, an empty or repeated home id, a node name with a colon.";
 }

@@ -66,6 +66,35 @@ pub struct Label {
     pub primary: bool,
 }
 
+/// A change of a text that a program may make: the word that was meant in place of a mistyped one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fix {
+    /// Shown path.
+    pub file: Arc<str>,
+    /// Bytes of the text.
+    pub span: Range<usize>,
+    /// What belongs there.
+    pub text: String,
+}
+
+/// A way out, and where there is only one, the word that was meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Help {
+    /// What to do.
+    pub text: String,
+    /// The mistyped word and the one that was meant.
+    pub meant: Option<Box<(String, String)>>,
+}
+
+impl<T: Into<String>> From<T> for Help {
+    fn from(text: T) -> Self {
+        Self {
+            text: text.into(),
+            meant: None,
+        }
+    }
+}
+
 /// One thing that is wrong with a file, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -80,7 +109,29 @@ pub struct Diagnostic {
     /// What to do.
     pub help: Option<String>,
     /// The key it is about, as a path (`proof[1].grants`), where there is one.
-    pub key: Option<String>,
+    pub key: Option<Box<str>>,
+    /// What was mistyped, and the change that mends it.
+    mend: Option<Box<Mend>>,
+}
+
+/// A mistyped word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Mend {
+    wrong: String,
+    right: String,
+    /// Where the place is known, and nothing else can be meant.
+    fix: Option<Fix>,
+}
+
+impl Label {
+    /// Moves it to a place in another text.
+    pub(crate) fn move_to(&mut self, source: &SourceText, span: Range<usize>) {
+        let span = within(&source.text, span);
+        (self.line, self.column) = line_and_column(&source.text, span.start);
+        self.file = source.name.clone();
+        self.text = source.text.clone();
+        self.span = span;
+    }
 }
 
 impl Diagnostic {
@@ -93,6 +144,7 @@ impl Diagnostic {
             labels: Vec::new(),
             help: None,
             key: None,
+            mend: None,
         }
     }
 
@@ -114,6 +166,14 @@ impl Diagnostic {
         self.place(file, span, label.into(), false)
     }
 
+    /// Adds a place that explains the first one, unless it is there already.
+    pub(crate) fn explain(&mut self, file: &SourceText, span: Range<usize>, label: &str) {
+        if !self.labels.iter().any(|l| l.file == file.name) {
+            let with = self.clone().also(file, span, label);
+            *self = with;
+        }
+    }
+
     fn place(
         mut self,
         file: &SourceText,
@@ -132,13 +192,62 @@ impl Diagnostic {
             label,
             primary,
         });
+        self.find_fix();
         self
     }
 
     /// Says what to do.
-    pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+    pub fn help(mut self, help: impl Into<Help>) -> Self {
+        let Help { text, meant } = help.into();
+        self.help = Some(text);
+        if let Some(meant) = meant {
+            let (wrong, right) = *meant;
+            let fix = None;
+            self.mend = Some(Box::new(Mend { wrong, right, fix }));
+        }
+        self.find_fix();
         self
+    }
+
+    /// The change that mends it, where there is one that cannot be wrong.
+    pub fn fix(&self) -> Option<&Fix> {
+        self.mend.as_ref()?.fix.as_ref()
+    }
+
+    /// Moves the change to another text, or takes it back.
+    pub(crate) fn move_fix(&mut self, to: impl FnOnce(&Fix) -> Option<Fix>) {
+        if let Some(mend) = &mut self.mend {
+            mend.fix = mend.fix.as_ref().and_then(to);
+        }
+    }
+
+    /// Looks for the mistyped word in the place, once both are known. Only where it stands
+    /// there exactly once can nothing else be meant.
+    fn find_fix(&mut self) {
+        let (Some(mend), Some(label)) = (&self.mend, self.primary()) else {
+            return;
+        };
+        let Mend { wrong, right, .. } = &**mend;
+        // Of `join.field`, a place may cover the field alone.
+        let pairs = match (wrong.rsplit_once('.'), right.rsplit_once('.')) {
+            (Some((a, wrong)), Some((b, right))) if a == b => Some((wrong, right)),
+            _ => None,
+        };
+        let covered = &label.text[label.span.clone()];
+        let found = std::iter::once((wrong.as_str(), right.as_str()))
+            .chain(pairs)
+            .find_map(|(wrong, right)| {
+                let mut places = covered.match_indices(wrong);
+                let (at, _) = places.next()?;
+                places.next().is_none().then(|| Fix {
+                    file: label.file.clone(),
+                    span: label.span.start + at..label.span.start + at + wrong.len(),
+                    text: right.to_owned(),
+                })
+            });
+        if let Some(mend) = &mut self.mend {
+            mend.fix = found;
+        }
     }
 
     /// The place itself.
@@ -178,8 +287,8 @@ impl Diagnostic {
     }
 
     /// The form for programs: code, severity, message, file, line, column, end_line,
-    /// end_column, key, help, and `related` for the other places. Lines and columns are
-    /// one-based, columns count characters, the end is exclusive.
+    /// end_column, key, help, `fix` (place and text) and `related` for the other places. Lines
+    /// and columns are one-based, columns count characters, the end is exclusive.
     pub fn to_json(&self) -> Value {
         let place = |label: &Label| {
             let (end_line, end_column) = line_and_column(&label.text, label.span.end);
@@ -204,6 +313,19 @@ impl Diagnostic {
         }
         out["key"] = json!(self.key);
         out["help"] = json!(self.help);
+        out["fix"] = self.fix().map_or(Value::Null, |fix| {
+            let text = primary.map_or("", |label| &*label.text);
+            let (line, column) = line_and_column(text, fix.span.start);
+            let (end_line, end_column) = line_and_column(text, fix.span.end);
+            json!({
+                "file": &*fix.file,
+                "line": line,
+                "column": column,
+                "end_line": end_line,
+                "end_column": end_column,
+                "text": fix.text,
+            })
+        });
         out["related"] = self
             .labels
             .iter()
@@ -214,7 +336,7 @@ impl Diagnostic {
     }
 
     /// What diagnostics are sorted by: file, place, code.
-    pub(crate) fn order(&self) -> (Arc<str>, usize, usize, &'static str, String) {
+    pub fn order(&self) -> (Arc<str>, usize, usize, &'static str, String) {
         match self.primary() {
             Some(l) => (
                 l.file.clone(),
@@ -250,7 +372,7 @@ pub(crate) fn tidy(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
 }
 
 /// One-based line, and column in characters, of a byte.
-pub(crate) fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
+pub fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
     let before = &text[..boundary(text, byte)];
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
@@ -323,7 +445,7 @@ mod tests {
             concat!(
                 r#"{"code":"AX004","severity":"warning","message":"m","file":"a.yaml","line":2,"#,
                 r#""column":1,"end_line":2,"end_column":2,"label":"here","key":"y","help":"do this","#,
-                r#""related":[{"file":"a.yaml","line":1,"column":1,"end_line":1,"end_column":2,"label":"first"}]}"#
+                r#""fix":null,"related":[{"file":"a.yaml","line":1,"column":1,"end_line":1,"end_column":2,"label":"first"}]}"#
             )
         );
         assert_eq!(d.one_line(), "a.yaml:2:1: warning[AX004]: m (at `y`)");

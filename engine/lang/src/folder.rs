@@ -2,11 +2,18 @@
 
 use crate::codes;
 use crate::diag::{Diagnostic, SourceText};
+use crate::origins::Origins;
+use crate::patch::Patched;
 use crate::policy::MAX_SCRIPT_BYTES;
+use crate::tree::Tree;
 use crate::yaml::MAX_RULE_BYTES;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
+
+/// The file every rule stands in.
+const RULE_FILE: &str = "rule.yaml";
 
 /// Where a rule comes from. A later one overrides an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,10 +58,18 @@ pub struct RuleFolder {
     pub layer: Layer,
     /// The path to show before file names, without a slash at its end.
     pub shown: String,
-    /// The text of `rule.yaml`.
+    /// The name of the rule's file.
+    pub file: String,
+    /// The text of `rule.yaml`; of a patch that was applied, the text it makes.
     pub rule: String,
     /// Scripts: file name to text.
     pub scripts: BTreeMap<String, String>,
+    /// Where each byte of `rule` comes from, where that is more than one file.
+    pub origins: Option<Arc<Origins>>,
+    /// The patch and its base, where `rule` was made of them.
+    pub patched: Option<Patched>,
+    /// Fixture cases beside the rule; none where that is not known.
+    pub cases: Option<usize>,
 }
 
 impl RuleFolder {
@@ -64,8 +79,12 @@ impl RuleFolder {
             provider: provider.into(),
             layer,
             shown: shown.into(),
+            file: RULE_FILE.into(),
             rule: rule.into(),
             scripts: BTreeMap::new(),
+            origins: None,
+            patched: None,
+            cases: None,
         }
     }
 
@@ -78,9 +97,21 @@ impl RuleFolder {
     /// Reads a folder from disk: `rule.yaml` and every `.rhai` file beside it.
     pub fn read(dir: &Path, layer: Layer) -> Result<Self, Diagnostic> {
         let provider = dir.file_name().unwrap_or_default().to_string_lossy();
+        Self::read_file(&dir.join(RULE_FILE), &provider, layer)
+    }
+
+    /// Reads a rule under another name or in another place, and every `.rhai` file beside it.
+    pub fn read_file(file: &Path, provider: &str, layer: Layer) -> Result<Self, Diagnostic> {
+        let dir = file.parent().unwrap_or(Path::new("."));
         let shown = dir.to_string_lossy();
-        let rule = read_text(&dir.join("rule.yaml"), MAX_RULE_BYTES)?;
-        let mut folder = Self::new(&provider, layer, &shown, &rule);
+        let rule = read_text(file, MAX_RULE_BYTES)?;
+        let mut folder = Self::new(provider, layer, &shown, &rule);
+        folder.file = file
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        folder.cases = Some(cases(dir));
         let entries = std::fs::read_dir(dir).map_err(|e| unreadable(dir, &e.to_string()))?;
         for entry in entries {
             let path = entry.map_err(|e| unreadable(dir, &e.to_string()))?.path();
@@ -93,15 +124,76 @@ impl RuleFolder {
         Ok(folder)
     }
 
-    /// A file of the folder under the path to show.
-    pub(crate) fn named(&self, file: &str, text: &str) -> SourceText {
-        SourceText::new(&format!("{}/{file}", self.shown), text)
+    /// A script with its path to show, and the layer it stands in.
+    pub(crate) fn script_source(&self, file: &str) -> Option<(SourceText, &Self)> {
+        let text = self.scripts.get(file)?;
+        let mut holder = self;
+        while let Some(patched) = &holder.patched {
+            holder = match patched.patch.scripts.contains_key(file) {
+                true => &patched.patch,
+                false => &patched.base,
+            };
+        }
+        let source = SourceText::new(&format!("{}/{file}", holder.shown), text);
+        Some((source, holder))
+    }
+
+    /// The layers whose folders made this rule, with the digest of each.
+    pub(crate) fn made_of(&self) -> Vec<(Layer, String)> {
+        match &self.patched {
+            None => vec![(self.layer.clone(), self.digest())],
+            Some(patched) => {
+                let mut out = patched.patch.made_of();
+                out.extend(patched.base.made_of());
+                out
+            }
+        }
     }
 
     /// The text of `rule.yaml` under the path to show.
     pub(crate) fn main(&self) -> SourceText {
-        self.named("rule.yaml", &self.rule)
+        let note = match &self.origins {
+            // No file has this name: places in it are led back to the files it is made of.
+            Some(_) => " (patched)",
+            None => "",
+        };
+        let (folder, file) = (&self.shown, &self.file);
+        SourceText::new(&format!("{folder}/{file}{note}"), &self.rule)
     }
+
+    /// Names the content of the folder: 12 hexadecimal digits of blake3 over `rule.yaml` with
+    /// `\n` line ends, a NUL, and the policy. A patch's `base` and trust compare it.
+    pub fn digest(&self) -> String {
+        let tree = Tree::of(&self.rule);
+        let named = tree.scalar(&["policy"]).and_then(|p| self.scripts.get(p));
+        // A patch may bring a script that its own text does not name.
+        let policy = match named {
+            Some(text) => text.clone(),
+            None => self.scripts.values().cloned().collect(),
+        };
+        digest([self.rule.as_str(), policy.as_str()])
+    }
+}
+
+/// 12 hexadecimal digits of blake3 over texts with `\n` line ends, NULs between them.
+pub(crate) fn digest<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for (i, text) in texts.into_iter().enumerate() {
+        if i > 0 {
+            hasher.update(&[0]);
+        }
+        hasher.update(text.replace("\r\n", "\n").as_bytes());
+    }
+    hasher.finalize().to_hex()[..12].to_owned()
+}
+
+/// Fixture cases of a rule folder: folders with a `world.yaml`.
+fn cases(dir: &Path) -> usize {
+    let entries = std::fs::read_dir(dir.join("fixtures"));
+    let entries = entries.into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.path().join("world.yaml").is_file())
+        .count()
 }
 
 fn unreadable(path: &Path, why: &str) -> Diagnostic {

@@ -1,13 +1,15 @@
 //! Which rule is in force for each provider: built-in, packs, the user's own.
 //!
-//! A folder in a higher layer replaces the whole rule of a lower one. A broken one costs
-//! itself only: its errors are kept, and the next lower layer is used.
+//! A folder in a higher layer replaces the whole rule of a lower one, or patches it. A broken
+//! one costs itself only: its errors are kept, and the next lower layer is used.
 
 use crate::codes;
 use crate::diag::{Diagnostic, Severity, SourceText};
 use crate::folder::{Layer, RuleFolder};
 use crate::load::{self, LoadedRule};
+use crate::stack::Stack;
 use crate::tree::Tree;
+use crate::{trust, widen};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,8 +23,11 @@ pub struct Sources<'a> {
     pub packs: &'a [PathBuf],
     /// The user's `rules` folder; may be absent.
     pub user: Option<&'a Path>,
-    /// A folder of rules to use in place of every other layer (`--rules DIR`).
+    /// A folder of rules to use in place of every other layer (`--rules DIR`). The other
+    /// layers still give what its patches extend and its rules share.
     pub disk: Option<&'a Path>,
+    /// Digests of rule folders whose executable parts the user trusts.
+    pub trusted: Option<&'a BTreeSet<String>>,
 }
 
 /// The rules in force.
@@ -30,6 +35,7 @@ pub struct Sources<'a> {
 pub struct RuleSet {
     rules: BTreeMap<String, Arc<LoadedRule>>,
     problems: Vec<Problem>,
+    notices: Vec<Diagnostic>,
 }
 
 /// A rule that could not be used as it is.
@@ -82,6 +88,12 @@ impl RuleSet {
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
+
+    /// What a user of the rules has to know though nothing is broken: parts that are not
+    /// trusted and do not run, patches of a rule that has changed.
+    pub fn notices(&self) -> &[Diagnostic] {
+        &self.notices
+    }
 }
 
 /// Loads the rules of every provider.
@@ -91,15 +103,36 @@ pub fn load_all(sources: &Sources) -> RuleSet {
 
 /// Loads the rules of the providers that `wanted` says yes to.
 pub fn load_where(sources: &Sources, wanted: impl Fn(&str) -> bool) -> RuleSet {
-    let mut set = RuleSet::default();
-    let layers = gather(sources, &mut set.problems);
-    let providers: BTreeSet<&str> = layers
-        .iter()
-        .flat_map(|layer| layer.by_provider.keys().map(String::as_str))
-        .filter(|provider| wanted(provider))
-        .collect();
-    for provider in providers {
-        if let Some(loaded) = best(provider, &layers, &mut set.problems) {
+    load_stack(&Stack::open(sources), sources.trusted, wanted)
+}
+
+/// Loads rules out of layers that are open already.
+pub fn load_stack(
+    stack: &Stack,
+    trusted: Option<&BTreeSet<String>>,
+    wanted: impl Fn(&str) -> bool,
+) -> RuleSet {
+    let mut set = RuleSet {
+        problems: stack.problems().to_vec(),
+        ..RuleSet::default()
+    };
+    for provider in stack.providers().into_iter().filter(|p| wanted(p)) {
+        if let Some(mut loaded) = best(provider, stack, &mut set.problems) {
+            // What is compiled in may run, wherever a copy of it stands.
+            let may_run = |digest: &str| {
+                trusted.is_some_and(|known| known.contains(digest))
+                    || stack
+                        .built_in(provider)
+                        .is_some_and(|f| f.digest() == digest)
+            };
+            trust::withhold(&mut loaded, &may_run);
+            let kept = loaded.withheld.iter();
+            set.notices.extend(kept.map(|w| trust::notice(&loaded, w)));
+            let drift = loaded
+                .warnings
+                .iter()
+                .filter(|d| d.code == codes::PATCH_DRIFT);
+            set.notices.extend(drift.cloned());
             set.rules.insert(provider.to_owned(), Arc::new(loaded));
         }
     }
@@ -107,106 +140,17 @@ pub fn load_where(sources: &Sources, wanted: impl Fn(&str) -> bool) -> RuleSet {
     set
 }
 
-/// The folders of one layer by provider; an unreadable one keeps its place.
-struct Folders {
-    layer: Layer,
-    by_provider: BTreeMap<String, Result<RuleFolder, Diagnostic>>,
-}
-
-impl Folders {
-    fn of(layer: Layer) -> Self {
-        Self {
-            layer,
-            by_provider: BTreeMap::new(),
-        }
-    }
-
-    fn good(&self, provider: &str) -> Option<&RuleFolder> {
-        self.by_provider.get(provider)?.as_ref().ok()
-    }
-}
-
-/// Every layer, the lowest first.
-fn gather(sources: &Sources, problems: &mut Vec<Problem>) -> Vec<Folders> {
-    if let Some(disk) = sources.disk {
-        return vec![from_disk(disk, Layer::Disk, true, problems)];
-    }
-    let mut layers = vec![built_in(sources.built_in)];
-    for pack in sources.packs {
-        let name = pack.file_name().unwrap_or_default().to_string_lossy();
-        let layer = Layer::Pack(name.into_owned());
-        layers.push(from_disk(pack, layer, true, problems));
-    }
-    if let Some(user) = sources.user {
-        layers.push(from_disk(user, Layer::User, false, problems));
-    }
-    layers
-}
-
-fn built_in(files: &[(&str, &str, &str)]) -> Folders {
-    let mut out = Folders::of(Layer::BuiltIn);
-    for (provider, file, text) in files {
-        if *file == "rule.yaml" {
-            let shown = format!("rules/{provider}");
-            let folder = RuleFolder::new(provider, Layer::BuiltIn, &shown, text);
-            out.by_provider.insert((*provider).to_owned(), Ok(folder));
-        }
-    }
-    for (provider, file, text) in files {
-        if let Some(Ok(folder)) = out.by_provider.get_mut(*provider)
-            && file.ends_with(".rhai")
-        {
-            folder
-                .scripts
-                .insert((*file).to_owned(), (*text).to_owned());
-        }
-    }
-    out
-}
-
-fn from_disk(dir: &Path, layer: Layer, must_exist: bool, problems: &mut Vec<Problem>) -> Folders {
-    let mut out = Folders::of(layer);
-    let entries = match std::fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => return out,
-        Err(error) => {
-            let shown = dir.to_string_lossy();
-            let message = format!("the rules in {shown} cannot be listed: {error}");
-            problems.push(Problem {
-                provider: String::new(),
-                layer: out.layer.clone(),
-                diagnostics: vec![
-                    Diagnostic::error(codes::UNREADABLE, message)
-                        .at(&SourceText::new(&shown, ""), 0..0, "")
-                        .help("give the folder back, or take it out of the configuration"),
-                ],
-                instead: None,
-            });
-            return out;
-        }
-    };
-    for path in entries.flatten().map(|entry| entry.path()) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if path.is_dir() && !name.starts_with('.') {
-            let folder = RuleFolder::read(&path, out.layer.clone());
-            out.by_provider.insert(name.into_owned(), folder);
-        }
-    }
-    out
-}
-
 /// The rule of the highest layer that has a good one.
-fn best(provider: &str, layers: &[Folders], problems: &mut Vec<Problem>) -> Option<LoadedRule> {
+fn best(provider: &str, stack: &Stack, problems: &mut Vec<Problem>) -> Option<LoadedRule> {
     let mut broken: Vec<(Layer, Vec<Diagnostic>)> = Vec::new();
     let mut found = None;
-    for folders in layers.iter().rev() {
-        let (loaded, errors) = match folders.by_provider.get(provider) {
-            None => continue,
-            Some(Err(diagnostic)) => (None, vec![diagnostic.clone()]),
-            Some(Ok(folder)) => with_shared(folder, layers),
+    for holder in stack.holders(provider).into_iter().rev() {
+        let (loaded, errors) = match holder.folder {
+            Err(diagnostics) => (None, diagnostics.to_vec()),
+            Ok(folder) => with_shared(folder, stack),
         };
         if !errors.is_empty() {
-            broken.push((folders.layer.clone(), errors));
+            broken.push((holder.layer.clone(), errors));
         }
         if loaded.is_some() {
             found = loaded;
@@ -223,16 +167,25 @@ fn best(provider: &str, layers: &[Folders], problems: &mut Vec<Problem>) -> Opti
     found
 }
 
+/// Loads the rule of one folder of the layers, with what it shares; for looking at a layer
+/// that is not in force.
+pub fn load_folder(folder: &RuleFolder, stack: &Stack) -> Result<LoadedRule, Vec<Diagnostic>> {
+    match with_shared(folder, stack) {
+        (Some(loaded), _) => Ok(loaded),
+        (None, errors) => Err(errors),
+    }
+}
+
 /// Loads a folder with the shared rule that is in force, so that an override mends every
 /// surface of a store. Where the two do not fit, with the shared rule of a lower layer; the
 /// errors of the misfit are given all the same.
-fn with_shared(folder: &RuleFolder, layers: &[Folders]) -> (Option<LoadedRule>, Vec<Diagnostic>) {
+fn with_shared(folder: &RuleFolder, stack: &Stack) -> (Option<LoadedRule>, Vec<Diagnostic>) {
     let shared: Vec<&RuleFolder> = match load::shared_name(folder) {
-        Some(name) => layers.iter().rev().filter_map(|l| l.good(&name)).collect(),
+        Some(name) => stack.good(&name),
         None => Vec::new(),
     };
     let mut errors = match load::load(folder, &|_| shared.first().copied()) {
-        Ok(loaded) => return (Some(loaded), Vec::new()),
+        Ok(loaded) => return (Some(compared(loaded, folder, stack)), Vec::new()),
         Err(errors) => errors,
     };
     let lower = shared.iter().skip(1);
@@ -244,7 +197,19 @@ fn with_shared(folder: &RuleFolder, layers: &[Folders]) -> (Option<LoadedRule>, 
             .iter_mut()
             .for_each(|e| e.severity = Severity::Warning);
     }
+    let loaded = loaded.map(|loaded| compared(loaded, folder, stack));
     (loaded, errors)
+}
+
+/// A patched rule says where it lets in more than the rule it changes.
+fn compared(mut loaded: LoadedRule, folder: &RuleFolder, stack: &Stack) -> LoadedRule {
+    if let Some(patched) = &folder.patched
+        && let (Some(base), _) = with_shared(&patched.base, stack)
+    {
+        loaded.warnings.extend(widen::warnings(&base, &loaded));
+        loaded.warnings.sort_by_key(Diagnostic::order);
+    }
+    loaded
 }
 
 /// Two rules that answer to one word: the first keeps it.

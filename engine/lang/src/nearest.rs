@@ -1,21 +1,43 @@
 //! "Did you mean": the known name nearest to a mistyped one.
 
+use crate::diag::Help;
+
 /// The nearest of `known`, when it is near enough to be what was meant.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let bound = 1 + word.chars().count() / 4;
     known
         .into_iter()
         .filter(|candidate| *candidate != word)
-        .map(|candidate| {
-            let distance = strsim::damerau_levenshtein(
-                &word.to_ascii_lowercase(),
-                &candidate.to_ascii_lowercase(),
-            );
-            (distance, candidate)
-        })
+        .map(|candidate| (distance(word, candidate), candidate))
         .filter(|(distance, _)| *distance <= bound)
         .min()
         .map(|(_, candidate)| candidate)
+}
+
+/// As [`suggest`], with the change that mends it where a single name is nearest.
+pub(crate) fn correct<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    what: &str,
+) -> Help {
+    let known: Vec<&str> = known.into_iter().collect();
+    let near = nearest(word, known.iter().copied());
+    let others = known.iter().copied().filter(|name| Some(*name) != near);
+    let rival = near
+        .zip(nearest(word, others))
+        .filter(|(near, rival)| distance(word, near) == distance(word, rival));
+    match (near, rival) {
+        (_, Some((near, rival))) => format!("did you mean `{near}` or `{rival}`?").into(),
+        (Some(near), None) => Help {
+            text: format!("did you mean `{near}`?"),
+            meant: Some(Box::new((word.to_owned(), near.to_owned()))),
+        },
+        (None, None) => suggest(word, known, what).into(),
+    }
+}
+
+fn distance(word: &str, candidate: &str) -> usize {
+    strsim::damerau_levenshtein(&word.to_ascii_lowercase(), &candidate.to_ascii_lowercase())
 }
 
 /// A help line: the nearest name, else the list of all, cut where it gets long.
@@ -56,5 +78,14 @@ mod tests {
             "known fields: `name`, `node`"
         );
         assert_eq!(suggest("x", [], "known fields"), "known fields: none");
+    }
+
+    #[test]
+    fn only_a_single_nearest_name_is_a_correction() {
+        let meant = |word: &str, known: [&'static str; 2]| correct(word, known, "known").meant;
+        let pair = |a: &str, b: &str| Some(Box::new((a.to_owned(), b.to_owned())));
+        assert_eq!(meant("nmae", ["name", "source"]), pair("nmae", "name"));
+        assert_eq!(meant("titel1", ["titel2", "titel3"]), None);
+        assert_eq!(meant("zebra", ["name", "node"]), None);
     }
 }

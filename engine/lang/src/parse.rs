@@ -5,8 +5,8 @@
 //! places stay true, and an error is reported once, without consequences.
 
 use crate::codes;
-use crate::diag::{Diagnostic, SourceText, tidy};
-use crate::nearest::suggest;
+use crate::diag::{Diagnostic, Help, SourceText, tidy};
+use crate::nearest::correct;
 use crate::tree::{Broken, Part, Tree};
 use crate::yaml::{self, Fault, FaultKind};
 use serde::de::DeserializeOwned;
@@ -82,8 +82,9 @@ pub(crate) fn read<T: DeserializeOwned>(file: &SourceText, tree: &Tree, number: 
                 .mapping_at(fault.span.start)
                 .is_some_and(|m| robbed.contains(&m.id));
         if !consequence {
-            let mut diagnostic = describe(&fault).at(file, span.clone(), label(&fault));
-            diagnostic.key = tree.path_at(span.start);
+            let found = file.text.get(span.clone()).unwrap_or_default();
+            let mut diagnostic = describe(&fault, found).at(file, span.clone(), label(&fault));
+            diagnostic.key = tree.path_at(span.start).map(Into::into);
             let section = tree.section_at(span.start);
             out.damaged.insert(section.unwrap_or_default());
             out.found.push(diagnostic);
@@ -143,17 +144,18 @@ pub(crate) fn first_line(text: &str, span: Range<usize>) -> Range<usize> {
     start..start + covered.find('\n').unwrap_or(covered.len())
 }
 
-fn describe(fault: &Fault) -> Diagnostic {
+/// The words for a fault; `found` is the text it stands at.
+fn describe(fault: &Fault, found: &str) -> Diagnostic {
     let message = fault.message.as_str();
     match &fault.kind {
         FaultKind::Syntax => syntax(message),
         FaultKind::UnknownKey { key, allowed } => {
             let message = format!("there is no key `{key}` here");
-            let help = suggest(key, allowed.iter().copied(), "the keys allowed here");
+            let help = correct(key, allowed.iter().copied(), "the keys allowed here");
             Diagnostic::error(codes::UNKNOWN_KEY, message).help(help)
         }
         FaultKind::UnknownWord { word, allowed } => {
-            let help = suggest(word, allowed.iter().copied(), "the words allowed here");
+            let help = correct(word, allowed.iter().copied(), "the words allowed here");
             Diagnostic::error(
                 codes::VALUE,
                 format!("`{word}` is not one of the words allowed here"),
@@ -168,10 +170,26 @@ fn describe(fault: &Fault) -> Diagnostic {
             Diagnostic::error(codes::DUPLICATE_KEY, message).help("keep one of them")
         }
         FaultKind::Budget => too_large(message),
+        FaultKind::Value if message == "expected `true` or `false`" => {
+            Diagnostic::error(codes::VALUE, message).help(truth(found))
+        }
         FaultKind::Value => match codes::split(message) {
             Some((code, message)) => Diagnostic::error(code, message).help(value_help(code)),
             None => Diagnostic::error(codes::VALUE, message).help(value_help(message)),
         },
+    }
+}
+
+/// A truth value as other YAML readers know it, in the spelling of rules.
+fn truth(found: &str) -> Help {
+    let right = match found.to_ascii_lowercase().as_str() {
+        "yes" | "on" | "y" | "true" => Some("true"),
+        "no" | "off" | "n" | "false" => Some("false"),
+        _ => None,
+    };
+    Help {
+        text: "truth values are written `true` and `false`".into(),
+        meant: right.map(|right| Box::new((found.to_owned(), right.to_owned()))),
     }
 }
 
@@ -182,7 +200,6 @@ fn value_help(about: &str) -> &'static str {
         codes::BAD_PATTERN => {
             "patterns are those of the Rust regex crate: no look-around, no back-references"
         }
-        _ if about.contains("`true`") => "truth values are written `true` and `false`",
         _ if about.contains("expected a sequence") => "write a list: `[ … ]`, or lines with `- `",
         _ if about.contains("no value where") => "write a value, or leave the key out",
         _ => "change the value, or leave the key out where it may be",

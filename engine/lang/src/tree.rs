@@ -3,6 +3,10 @@
 //! Serves diagnostics (keys that no type keeps a place for, the path of a place) and the
 //! recovery in [`crate::parse`]. It holds no meaning and is never what a rule is read from.
 
+mod walk;
+
+pub(crate) use walk::Form;
+
 use serde_yaml::granit_parser::{self, ErrorKind, Event, Parser, StructureStyle};
 use std::ops::Range;
 

@@ -3,7 +3,8 @@
 //!
 //! A case is a rule folder called `demo` (`rule.yaml`, scripts), with sibling rules under
 //! `siblings/<provider>/`, or a `config.yaml`, or a `world.yaml`. A `bytes` file says how
-//! many bytes of comment to put after the rule.
+//! many bytes of comment to put after the rule. A case about layers has a folder a layer:
+//! `built-in`, `pack`, `user`.
 
 use axiowl_lang::codes;
 use axiowl_lang::config::Config;
@@ -28,6 +29,7 @@ fn cases() -> Vec<PathBuf> {
 fn folder(dir: &Path, provider: &str) -> RuleFolder {
     let mut folder = RuleFolder::read(dir, Layer::User).unwrap();
     folder.provider = provider.into();
+    folder.cases = None;
     folder.shown = format!("rules/{provider}");
     if let Ok(bytes) = std::fs::read_to_string(dir.join("bytes")) {
         folder
@@ -45,8 +47,11 @@ fn diagnose(case: &Path) -> Vec<Diagnostic> {
     if let Some(text) = read("world.yaml") {
         return vec![WorldSpec::parse("world.yaml", &text).unwrap_err()];
     }
-    if case.join("layer").is_dir() {
-        return of_layer(&case.join("layer"));
+    if ["built-in", "pack", "user"]
+        .iter()
+        .any(|layer| case.join(layer).is_dir())
+    {
+        return of_layers(case);
     }
     let siblings: BTreeMap<String, RuleFolder> = std::fs::read_dir(case.join("siblings"))
         .map(|entries| {
@@ -65,22 +70,44 @@ fn diagnose(case: &Path) -> Vec<Diagnostic> {
     }
 }
 
-/// A case about a whole layer: its paths differ from machine to machine.
-fn of_layer(dir: &Path) -> Vec<Diagnostic> {
+/// A case about layers: its paths differ from machine to machine.
+fn of_layers(case: &Path) -> Vec<Diagnostic> {
+    let mut files = Vec::new();
+    for provider in std::fs::read_dir(case.join("built-in"))
+        .into_iter()
+        .flatten()
+    {
+        let dir = provider.unwrap().path();
+        let name = dir.file_name().unwrap().to_string_lossy().into_owned();
+        let rule = std::fs::read_to_string(dir.join("rule.yaml")).unwrap();
+        files.push((name, rule));
+    }
+    let built_in: Vec<(&str, &str, &str)> = files
+        .iter()
+        .map(|(name, rule)| (name.as_str(), "rule.yaml", rule.as_str()))
+        .collect();
+    let packs: Vec<PathBuf> = [case.join("pack")]
+        .into_iter()
+        .filter(|p| p.is_dir())
+        .collect();
     let set = load_all(&Sources {
-        disk: Some(dir),
+        built_in: &built_in,
+        packs: &packs,
+        user: Some(&case.join("user")),
         ..Sources::default()
     });
-    let mut out: Vec<Diagnostic> = set
-        .problems()
-        .iter()
-        .flat_map(|problem| problem.diagnostics.clone())
-        .collect();
+    let broken = set.problems().iter().flat_map(|p| p.diagnostics.clone());
+    let warned = set.iter().flat_map(|loaded| loaded.warnings.clone());
+    let mut out: Vec<Diagnostic> = broken.chain(warned).collect();
+    let said = set.notices().iter().filter(|d| !out.contains(d)).cloned();
+    let said: Vec<Diagnostic> = said.collect();
+    out.extend(said);
+    let here = format!("{}/", case.display());
     for diagnostic in &mut out {
-        let here = format!("{}/", dir.display());
-        diagnostic.message = diagnostic.message.replace(&here, "rules/");
+        diagnostic.message = diagnostic.message.replace(&here, "");
+        diagnostic.help = diagnostic.help.take().map(|help| help.replace(&here, ""));
         for label in &mut diagnostic.labels {
-            label.file = label.file.replace(&here, "rules/").into();
+            label.file = label.file.replace(&here, "").into();
         }
     }
     out

@@ -59,7 +59,7 @@ impl Home {
             built_in: &files,
             packs: &self.packs,
             user: Some(&self.dir.path().join("user")),
-            disk: None,
+            ..Sources::default()
         })
     }
 }
@@ -121,7 +121,7 @@ fn a_broken_override_is_named_and_the_next_lower_layer_is_used() {
     put(
         home.dir.path(),
         "user/patch/rule.yaml",
-        "axiowl: 1\nprovider: patch\nextends: builtin\n",
+        "axiowl: 1\nprovider: patch\nextends: builtin\nbase: 00000000\noverride: {}\n",
     );
     let set = home.load();
     assert_eq!(title(&set, "one"), ("built-in one", &Layer::BuiltIn));
@@ -140,13 +140,19 @@ fn a_broken_override_is_named_and_the_next_lower_layer_is_used() {
         (&one.layer, &one.instead),
         (&Layer::User, &Some(Layer::BuiltIn))
     );
-    let line = one.diagnostics[0].one_line();
+    let first = one.diagnostics.iter().find(|d| d.is_error()).unwrap();
+    let line = first.one_line();
     assert!(line.contains("user/one/rule.yaml:9:"), "{line}");
     assert!(line.ends_with("(at `proof[0].grant`)"), "{line}");
     assert_eq!(of("new").instead, None);
-    assert_eq!(of("new").diagnostics[0].code, codes::UNKNOWN_FIELD);
+    let errors = of("new").diagnostics.iter().filter(|d| d.is_error());
+    assert!(
+        errors
+            .map(|d| d.code)
+            .all(|code| code == codes::UNKNOWN_FIELD)
+    );
     assert_eq!(of("two").diagnostics[0].code, codes::UNREADABLE);
-    assert_eq!(of("patch").diagnostics[0].code, codes::PATCH_UNSUPPORTED);
+    assert_eq!(of("patch").diagnostics[0].code, codes::PATCH_BASE);
 }
 
 #[test]
@@ -260,4 +266,98 @@ fn text_that_is_no_utf8_is_refused_with_its_place() {
     assert_eq!(title(&set, "one").1, &Layer::BuiltIn);
     let message = &set.problems()[0].diagnostics[0].message;
     assert!(message.contains("byte 10"), "{message}");
+}
+
+/// What a pack can run does not run before it was trusted, and a changed one not again.
+#[test]
+fn the_policy_of_a_pack_runs_only_when_its_content_is_trusted() {
+    let dir = tempfile::tempdir().unwrap();
+    let pack = dir.path().join("vendor");
+    let with_policy = rule("one", "vendor one", "policy: policy.rhai\n");
+    put(&pack, "one/rule.yaml", &with_policy);
+    put(&pack, "one/policy.rhai", "fn review(row, ctx) {}\n");
+    let packs = [pack.clone()];
+    let load = |trusted: &std::collections::BTreeSet<String>| {
+        load_all(&Sources {
+            packs: &packs,
+            trusted: Some(trusted),
+            ..Sources::default()
+        })
+    };
+    let set = load(&Default::default());
+    let loaded = set.get("one").unwrap();
+    assert!(loaded.policy.is_none());
+    assert!(loaded.withheld[0].bars.is_some());
+    assert_eq!(set.notices()[0].code, codes::UNTRUSTED);
+
+    let digest = loaded.withheld[0].part.digest.clone();
+    let trusted = std::collections::BTreeSet::from([digest]);
+    let set = load(&trusted);
+    let loaded = set.get("one").unwrap();
+    assert!(loaded.policy.is_some() && loaded.withheld.is_empty());
+    assert!(set.notices().is_empty());
+
+    put(&pack, "one/policy.rhai", "fn review(row, ctx) { }\n");
+    let set = load(&trusted);
+    assert!(set.get("one").unwrap().policy.is_none());
+
+    // The user's own script was written by the user.
+    let user = dir.path().join("vendor");
+    let set = load_all(&Sources {
+        user: Some(&user),
+        ..Sources::default()
+    });
+    assert!(set.get("one").unwrap().policy.is_some());
+}
+
+/// A command is not run before it was trusted, whoever wrote it; a copy of a built-in one may.
+#[test]
+fn commands_run_only_when_they_are_built_in_or_trusted() {
+    let command = |argv: &str| {
+        let source = format!(
+            "sources:\n  c: {{ command: {{ argv: {argv}, readonly: proven, reason: seen, fields: {{ up: /up }} }} }}\n"
+        );
+        let joined = "session: \"{id}\", join: [ { with: c, on: \"*\", as: c } ] }";
+        rule("one", "t", "")
+            .replace("sources:\n", &source)
+            .replace("session: \"{id}\" }", joined)
+    };
+    let built_in = command("[tool, list]");
+    let dir = tempfile::tempdir().unwrap();
+    let load = |text: &str, trusted: &std::collections::BTreeSet<String>| {
+        put(dir.path(), "one/rule.yaml", text);
+        let set = load_all(&Sources {
+            built_in: &[("one", "rule.yaml", &built_in)],
+            user: Some(dir.path()),
+            trusted: Some(trusted),
+            ..Sources::default()
+        });
+        assert!(set.problems().is_empty(), "{:?}", set.problems());
+        set.get("one").unwrap().clone()
+    };
+    let nobody = std::collections::BTreeSet::new();
+    assert!(load(&built_in, &nobody).commands_trusted());
+    let edited = command("[tool, show]");
+    let loaded = load(&edited, &nobody);
+    assert!(!loaded.commands_trusted());
+    // It bars nobody, so the rest of the rule works.
+    assert_eq!(loaded.withheld[0].bars, None);
+    let digest = loaded.withheld[0].part.digest.clone();
+    assert!(load(&edited, &std::collections::BTreeSet::from([digest])).commands_trusted());
+
+    // One whose answer keeps sessions out enrols nobody while it does not run.
+    let barring = format!(
+        "{edited}status: [ {{ when: {{ c.up: true }}, is: stale, error: gone }}, {{ is: active }} ]\n"
+    );
+    assert!(load(&barring, &nobody).withheld[0].bars.is_some());
+
+    // A patch that brings the command is what has to be trusted.
+    let base = load(&built_in, &nobody).digest.clone();
+    let patch = format!(
+        "axiowl: 1\nprovider: one\nextends: builtin\nbase: {base}\noverride:\n  sources.c.command.argv: {{ replace: [tool, drop] }}\n"
+    );
+    let loaded = load(&patch, &nobody);
+    assert!(!loaded.commands_trusted());
+    let digest = loaded.withheld[0].part.digest.clone();
+    assert!(load(&patch, &std::collections::BTreeSet::from([digest])).commands_trusted());
 }

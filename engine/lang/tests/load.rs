@@ -9,6 +9,8 @@ fn folder(provider: &str) -> RuleFolder {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rules");
     let mut folder = RuleFolder::read(&dir.join(provider), Layer::BuiltIn).unwrap();
     folder.shown = format!("rules/{provider}");
+    // What the rule does is not the matter here.
+    folder.cases = None;
     folder
 }
 

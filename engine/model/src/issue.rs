@@ -75,6 +75,8 @@ pub mod codes {
     pub const POLICY_FAILED: &str = "policy_failed";
     /// An alias would divert another row's name, alias or session id.
     pub const ALIAS_REFUSED: &str = "alias_refused";
+    /// A part of a rule that can run is not trusted, and what it could bar is barred.
+    pub const UNTRUSTED: &str = "untrusted";
     /// A rule layer is broken and the next lower one was used.
     pub const RULE_BROKEN: &str = "rule_broken";
     /// A damaged registry line was set aside.

@@ -51,13 +51,7 @@ proof: [ { source: sample_thread, grants: [enroll, send] } ]
 ";
 
 fn rule() -> LoadedRule {
-    let folder = RuleFolder {
-        provider: "sample".into(),
-        layer: Layer::Disk,
-        shown: "sample".into(),
-        rule: RULE.into(),
-        scripts: BTreeMap::new(),
-    };
+    let folder = RuleFolder::new("sample", Layer::Disk, "sample", RULE);
     load(&folder, &|_| None).unwrap_or_else(|found| panic!("{found:#?}"))
 }
 

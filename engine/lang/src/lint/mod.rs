@@ -19,10 +19,10 @@ mod unread;
 
 use crate::at::{At, Span};
 use crate::codes;
-use crate::diag::{Diagnostic, SourceText};
+use crate::diag::{Diagnostic, Help, SourceText};
 use crate::fields;
 use crate::folder::RuleFolder;
-use crate::nearest::suggest;
+use crate::nearest::correct;
 use crate::parse::first_line;
 use crate::policy::CompiledPolicy;
 use crate::rule::Rule;
@@ -113,6 +113,18 @@ impl<'a> Lint<'a> {
     }
 
     fn error(&mut self, code: &'static str, at: Place, label: &str, message: String, help: String) {
+        self.mistyped(code, at, label, message, help.into());
+    }
+
+    /// An error whose help may name the word that was meant.
+    fn mistyped(
+        &mut self,
+        code: &'static str,
+        at: Place,
+        label: &str,
+        message: String,
+        help: Help,
+    ) {
         let diagnostic = Diagnostic::error(code, message)
             .at(at.0, at.1, label)
             .help(help);
@@ -122,10 +134,10 @@ impl<'a> Lint<'a> {
     /// Says that a source is not declared.
     fn unknown_source(&mut self, name: &str, span: Span) {
         let known = self.rule.sources.keys().map(String::as_str);
-        let help = suggest(name, known, "the sources of this rule");
+        let help = correct(name, known, "the sources of this rule");
         let at = self.place(span);
         let message = format!("there is no source `{name}`");
-        self.error(codes::UNKNOWN_SOURCE, at, "not declared", message, help);
+        self.mistyped(codes::UNKNOWN_SOURCE, at, "not declared", message, help);
     }
 
     /// Says that a field does not exist, unless it does; whether it does.
@@ -142,22 +154,23 @@ impl<'a> Lint<'a> {
             .filter(|f| f.starts_with(&prefix))
             .map(String::as_str)
             .collect();
-        let help = if !below.is_empty() {
+        let help: Help = if !below.is_empty() {
             format!(
                 "`{name}` is a joined record; name a field of it: `{}`",
                 below.join("`, `")
             )
+            .into()
         } else if known.pointers && known.fields.is_empty() {
-            format!("fields of a record are JSON Pointers: write `/{name}`")
+            format!("fields of a record are JSON Pointers: write `/{name}`").into()
         } else {
-            suggest(
+            correct(
                 name,
                 known.fields.iter().map(String::as_str),
                 "the fields here",
             )
         };
         let message = format!("{} has no field `{name}`", known.what);
-        self.error(codes::UNKNOWN_FIELD, at, "unknown field", message, help);
+        self.mistyped(codes::UNKNOWN_FIELD, at, "unknown field", message, help);
         false
     }
 

@@ -5,7 +5,7 @@ use crate::at::At;
 use crate::codes;
 use crate::config::is_absolute;
 use crate::fields;
-use crate::nearest::suggest;
+use crate::nearest::correct;
 use crate::secrets::is_secret_path;
 use crate::source::STATE_ROOT;
 use crate::source::Source;
@@ -126,9 +126,9 @@ pub(super) fn known_root(lint: &mut Lint, name: &At<String>) {
 fn unknown_root(lint: &mut Lint, name: &str, at: Place) {
     if !lint.rule.roots.contains_key(name) {
         let known = lint.rule.roots.keys().map(String::as_str);
-        let help = suggest(name, known, "the roots of this rule");
+        let help = correct(name, known, "the roots of this rule");
         let message = format!("there is no root `{name}`");
-        lint.error(codes::UNKNOWN_ROOT, at, "not declared", message, help);
+        lint.mistyped(codes::UNKNOWN_ROOT, at, "not declared", message, help);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Known, Lint};
 use crate::codes;
 use crate::diag::{Diagnostic, SourceText};
-use crate::nearest::suggest;
+use crate::nearest::correct;
 use crate::policy::{ANSWER_KEYS, CompiledPolicy, ENTRY, ENTRY_SHAPE, offset};
 use rhai::{AST, ASTNode, Expr, Position, Stmt};
 use std::ops::Range;
@@ -26,9 +26,9 @@ pub(super) fn check(lint: &mut Lint, policy: Option<&CompiledPolicy>) {
     for (key, position) in answers(&policy.ast) {
         if !ANSWER_KEYS.contains(&key.as_str()) {
             let message = format!("the policy answers with `{key}`");
-            let help = suggest(&key, ANSWER_KEYS, "an answer may hold");
+            let help = correct(&key, ANSWER_KEYS, "an answer may hold");
             let at = word(source, position, key.len());
-            lint.error(
+            lint.mistyped(
                 codes::POLICY_ANSWER,
                 (source, at),
                 "unknown key",
@@ -126,14 +126,14 @@ fn field(lint: &mut Lint, source: &SourceText, chain: &Chain, known: &Known) {
         }
         _ => (first.clone(), at, first.len()),
     };
-    let help = suggest(
+    let help = correct(
         &wrong,
         known.fields.iter().map(String::as_str),
         "the fields here",
     );
     let message = format!("the policy reads `row.{wrong}`, which no row has");
     let at = word(source, *at, shown);
-    lint.error(
+    lint.mistyped(
         codes::POLICY_FIELD,
         (source, at),
         "unknown field",

@@ -48,7 +48,14 @@ fn takes_keep_first_or_last_and_every_field_is_there() {
         rows[1],
         [json!("b"), json!("r"), json!(null), json!(null), json!(0)]
     );
-    assert!(tables.issues.is_empty(), "{:?}", tables.issues);
+    let issues: Vec<_> = tables
+        .issues
+        .iter()
+        .map(|i| (i.code.as_str(), i.path.as_deref()))
+        .collect();
+    assert_eq!(issues.len(), 1, "{issues:?}");
+    assert_eq!(issues[0].0, "empty_file");
+    assert!(issues[0].1.is_some_and(|path| path.ends_with("b.jsonl")));
     let table = &tables.tables["s"];
     assert_eq!(
         (table.files_matched, table.files_read, table.root_exists),

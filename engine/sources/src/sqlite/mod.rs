@@ -4,11 +4,13 @@
 //! a statement may do ([`guard`]) and how cells become fields ([`rows`]) elsewhere.
 
 mod access;
+mod compile;
 mod guard;
 mod keys;
 mod rows;
 
 pub(crate) use access::Copies;
+pub use compile::{SqlProblem, check_sql};
 
 use crate::World;
 use crate::document::{bytes, newest as newest_files};
