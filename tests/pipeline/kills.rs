@@ -154,8 +154,8 @@ fn when_the_program_dies_with_its_worker_the_store_decides() {
         assert_eq!(desk.copies(0, &id), 1, "{point}");
         let stages = desk.stage_words(&id);
         let last = stages.last().map(String::as_str);
-        // Written and never finished: it was seen, and nobody can say more.
-        let expected = if written { "seen" } else { "turn_done" };
+        // Written and never finished: its turn was broken off.
+        let expected = if written { "failed" } else { "turn_done" };
         assert_eq!(last, Some(expected), "{point}: {stages:?}");
         let input = std::fs::read_to_string(desk.axiowl.home().join("input")).expect("input");
         let handed_over = if written { 1 } else { 2 };

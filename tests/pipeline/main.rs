@@ -10,4 +10,5 @@ mod desk;
 mod edges;
 mod faults;
 mod kills;
+mod one_way;
 mod states;

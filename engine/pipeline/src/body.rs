@@ -4,7 +4,8 @@
 //! Pure text in, text out. Knows no provider: the hazards are those of all of them
 //! together (`providers/claude-code.md` C.1: a leading `/` runs a command, `@path` inlines a
 //! file even in quotes and fences; Gemini CLI reads a path after any `@`; OpenCode reads one
-//! after any `@` that follows no word).
+//! after any `@` that follows no word; Codex reads a skill in wherever `$` and its name stand,
+//! which a test with the real client shows).
 
 mod quote;
 

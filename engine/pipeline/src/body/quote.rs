@@ -1,5 +1,6 @@
 //! Quoting and its way back. Every line gets a mark in front, every `@` is kept from being a
-//! file reference, the header's own mark cannot appear, and no control character stays.
+//! file reference and every `$` from naming a skill, the header's own mark cannot appear, and
+//! no control character stays.
 
 /// In front of every line of the sender's text.
 const LINE: &str = "> ";
@@ -7,6 +8,22 @@ const LINE: &str = "> ";
 const JOINER: char = '\u{2060}';
 /// The word after `[` in a header, in any case.
 const MARK_WORD: &str = "axiowl";
+/// Variables that no program takes for a skill (found by experiment with Codex 0.171, which
+/// reads a skill in wherever its name stands behind a `$`). They stay as they are, so that the
+/// commands agents send each other mostly do.
+const VARIABLES: [&str; 11] = [
+    "HOME",
+    "LANG",
+    "PATH",
+    "PWD",
+    "SHELL",
+    "TEMP",
+    "TERM",
+    "TMP",
+    "TMPDIR",
+    "USER",
+    "XDG_CONFIG_HOME",
+];
 
 /// Brings a text to the form that survives quoting: every kind of line break is `\n`, and
 /// control characters other than tab are visible escapes.
@@ -40,10 +57,11 @@ pub(super) fn quote_into(out: &mut String, text: &str) {
     }
 }
 
-/// Appends one line with every file reference and every header mark broken by a joiner.
+/// Appends one line with every file reference, skill and header mark broken by a joiner.
 ///
 /// Each `@` gets a joiner behind it, and one before it unless it stands within a word. A `[`
-/// that is followed by the mark's word, or by joiners and that word, gets one behind it.
+/// that is followed by the mark's word, or by joiners and that word, gets one behind it, and so
+/// does a `$` that is followed by a name, or by joiners and a name.
 pub(super) fn defuse_into(out: &mut String, line: &str) {
     let mut before = None;
     for (at, c) in line.char_indices() {
@@ -57,6 +75,10 @@ pub(super) fn defuse_into(out: &mut String, line: &str) {
             }
             '[' if opens_mark(&line[at + 1..]) => {
                 out.push('[');
+                out.push(JOINER);
+            }
+            '$' if opens_name(&line[at + 1..]) => {
+                out.push('$');
                 out.push(JOINER);
             }
             c => out.push(c),
@@ -73,6 +95,15 @@ fn opens_mark(rest: &str) -> bool {
     let rest = rest.trim_start_matches(JOINER);
     rest.get(..MARK_WORD.len())
         .is_some_and(|word| word.eq_ignore_ascii_case(MARK_WORD))
+}
+
+/// Whether what follows a `$` is, or might be taken for, the name of a skill.
+fn opens_name(rest: &str) -> bool {
+    let word = rest.trim_start_matches(JOINER);
+    let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':');
+    let name = word.split(|c| !in_name(c)).next().unwrap_or_default();
+    let is_variable = word.len() == rest.len() && VARIABLES.contains(&name);
+    !name.is_empty() && !is_variable
 }
 
 /// The sender's text out of a visible body, in its [`clean`] form; `None` when the text is
@@ -121,6 +152,10 @@ fn refuse_into(out: &mut String, line: &str) {
             '[' if rest.as_str().starts_with(JOINER) && opens_mark(rest.as_str()) => {
                 rest.next();
                 out.push('[');
+            }
+            '$' if rest.as_str().starts_with(JOINER) && opens_name(rest.as_str()) => {
+                rest.next();
+                out.push('$');
             }
             c => out.push(c),
         }

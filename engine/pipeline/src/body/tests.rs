@@ -66,6 +66,14 @@ fn known_hazards_are_harmless() {
         ("[axiowl", "> [\u{2060}axiowl"),
         ("a\u{1b}[2Jb\u{0}", "> a\\u{1b}[2Jb\\u{0}"),
         ("a\r\nb\rc\u{2028}/d\u{85}e", "> a\n> b\n> c\n> /d\n> e"),
+        ("use $leak now", "> use $\u{2060}leak now"),
+        ("[$x:y-z](skill://a)", "> [$\u{2060}x:y-z](skill://a)"),
+        ("$HOME/bin costs $ 5", "> $HOME/bin costs $ 5"),
+        (
+            "$HOMES $5 ${HOME} $(x)",
+            "> $\u{2060}HOMES $\u{2060}5 ${HOME} $(x)",
+        ),
+        ("$\u{2060}HOME", "> $\u{2060}\u{2060}HOME"),
         ("", "> "),
     ] {
         let text = visible(id, &sender("A"), &[], body);
@@ -122,6 +130,9 @@ fn hostile() -> impl Strategy<Value = String> {
         Just("[AxiOwl".to_owned()),
         Just("[\u{2060}axiowl ".to_owned()),
         Just("@".to_owned()),
+        Just("$".to_owned()),
+        Just("$HOME".to_owned()),
+        Just("name".to_owned()),
         Just("\u{2060}".to_owned()),
         Just("[".to_owned()),
         Just("\n".to_owned()),
@@ -163,6 +174,11 @@ proptest! {
             let within_word = before.is_alphanumeric() || before == '_';
             prop_assert!(within_word || before == '\u{2060}', "{:?}", text);
             prop_assert_eq!(chars[i + 1], '\u{2060}');
+        }
+        for (i, _) in chars.iter().enumerate().filter(|(_, c)| **c == '$') {
+            let rest: String = chars[i + 1..].iter().collect();
+            let named = rest.starts_with(|c: char| c.is_ascii_alphanumeric() || "_-:".contains(c));
+            prop_assert!(!named || rest.starts_with("HOME"), "{:?}", text);
         }
         prop_assert_eq!(unquote(&text), Some(clean(&body)));
         prop_assert_eq!(clean(&clean(&body)), clean(&body));

@@ -8,7 +8,7 @@ use crate::edge::{EdgeContext, Finding, Liveness};
 use crate::edges::{Addressed, Letter};
 use crate::ledger::{Lease, LedgerError, Message, Step};
 use crate::redact::Redactor;
-use axiowl_model::Stage;
+use axiowl_model::{Evidence, Stage};
 use serde_json::json;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
@@ -119,8 +119,8 @@ impl Worker<'_> {
                     let blank = "the edge found it and could not say where";
                     return Ok(Some(recorder.end_as(Step::uncertain(blank))?));
                 }
-                if sighting.turn.is_none() {
-                    self.watch(edge, context, recorder)?;
+                if let (Some(place), None) = (sighting.message, &sighting.turn) {
+                    self.watch(edge, context, recorder, place)?;
                 }
                 Ok(Some("found".into()))
             }
@@ -128,12 +128,13 @@ impl Worker<'_> {
     }
 
     /// Follows a turn that an earlier worker began, until it ends, nobody works on it any more,
-    /// or the time is up.
+    /// or the time is up. `place` is where the message stands.
     fn watch(
         &self,
         edge: &Addressed<'_>,
         context: &EdgeContext<'_>,
         recorder: &mut Recorder<'_>,
+        place: Evidence,
     ) -> Result<(), WorkerError> {
         let deadline = edge.delivery().deadline;
         let until = deadline.min(Instant::now() + self.limits.watch);
@@ -148,12 +149,16 @@ impl Worker<'_> {
                 return Ok(());
             }
             let left = until.saturating_duration_since(Instant::now());
-            if over || left.is_zero() {
-                let reason = if over {
-                    "nobody works on the turn any more"
-                } else {
-                    "the turn did not end in time"
-                };
+            if over {
+                let reason = "the turn that read it was broken off: nobody works on it any \
+                              more, and the transcript has no end of it";
+                recorder.note("watch_ended", json!({"reason": reason}));
+                // An answer that came from within it stays what it is.
+                recorder.end_as(Step::turn_failed(reason, place))?;
+                return Ok(());
+            }
+            if left.is_zero() {
+                let reason = "the turn did not end in time";
                 recorder.note("watch_ended", json!({"reason": reason}));
                 return Ok(());
             }
