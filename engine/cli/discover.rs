@@ -5,6 +5,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 use crate::pass::{self, Pass, PassOptions};
 use crate::setup::{self, Setup};
+use crate::verdicts::{self, Last};
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Listed;
 use axiowl_model::{Verdict, display_safe};
@@ -61,6 +62,9 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
         if arguments.scope == ALL && unlisted {
             continue;
         }
+        if !arguments.dry_run && arguments.fixture.is_none() && arguments.target.is_none() {
+            keep_verdict(&setup, rule, &pass);
+        }
         fits &= matches!(
             pass.summary.verdict,
             Verdict::Verified | Verdict::UnverifiedVersion
@@ -68,7 +72,7 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
         if arguments.json {
             print_json(&pass)
         } else {
-            print(&pass, rule)
+            print(&pass, rule, &setup)
         }
     }
     if arguments.scope == ALL {
@@ -100,7 +104,42 @@ fn print_json(pass: &Pass) {
     );
 }
 
-fn print(pass: &Pass, rule: &LoadedRule) {
+/// For `rules list`; that it cannot be kept is no reason to fail a discovery.
+fn keep_verdict(setup: &Setup, rule: &LoadedRule, pass: &Pass) {
+    let last = Last {
+        verdict: pass.summary.verdict,
+        present: pass.report.present,
+        at: setup.world.now(),
+        digest: rule.digest.clone(),
+        line: pass.report.gaps.line(),
+    };
+    if let Err(error) = verdicts::keep(&setup.state, &pass.summary.provider, &last) {
+        anstream::eprintln!(
+            "warning: the verdict of {} cannot be kept: {error}",
+            pass.summary.provider
+        );
+    }
+}
+
+/// What was not understood, and how to keep it for whoever mends the rule.
+fn not_understood(pass: &Pass, setup: &Setup) -> Option<String> {
+    let line = pass.report.gaps.line();
+    if line.is_empty() {
+        return None;
+    }
+    let broken = matches!(pass.summary.verdict, Verdict::Drift | Verdict::Blind);
+    let provider = &pass.summary.provider;
+    Some(match broken {
+        false => line,
+        true => {
+            let case = setup.own_rules.join(provider).join("fixtures/drift");
+            let case = case.display();
+            format!("{line}; to mend it, start with: axiowl rules capture {provider} --out {case}")
+        }
+    })
+}
+
+fn print(pass: &Pass, rule: &LoadedRule, setup: &Setup) {
     let summary = &pass.summary;
     crate::output::say!("{} ({})", summary.provider, rule.rule.title);
     crate::output::say!("  node       {}", summary.node_id);
@@ -123,6 +162,9 @@ fn print(pass: &Pass, rule: &LoadedRule) {
         crate::output::say!("  verdict    not here: none of its folders exists");
     } else {
         crate::output::say!("  verdict    {}", summary.verdict);
+    }
+    if let Some(line) = not_understood(pass, setup) {
+        crate::output::say!("  unknown    {}", display_safe(&line));
     }
     crate::output::say!("  registry   {}", summary.registry);
 }

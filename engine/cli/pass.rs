@@ -3,11 +3,10 @@
 use crate::exit::Failure;
 use crate::homes;
 use crate::setup::Setup;
-use crate::verdicts::{self, Last};
 use axiowl_discover::{Options, Report};
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Prune;
-use axiowl_model::{AgentRecord, Decision, DiscoverySummary, Timestamp, Verdict, codes};
+use axiowl_model::{AgentRecord, Decision, DiscoverySummary, Timestamp, Verdict};
 use axiowl_registry::{MergeOptions, MergeReport};
 use serde_json::json;
 use std::time::SystemTime;
@@ -91,9 +90,6 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
     };
     if !options.dry_run {
         write_down(setup, &report, &merged, options);
-        if !report.targeted {
-            keep_verdict(setup, rule, &report, &summary);
-        }
     }
     Ok(Pass {
         report,
@@ -107,32 +103,6 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
 fn commands(setup: &Setup, rule: &LoadedRule) -> bool {
     let configured = setup.config.providers.get(&rule.rule.provider.value);
     configured.is_some_and(|provider| provider.commands)
-}
-
-/// Remembers how well the rule fitted, for `rules list`. Losing it costs nothing of the pass.
-fn keep_verdict(setup: &Setup, rule: &LoadedRule, report: &Report, summary: &DiscoverySummary) {
-    let odd = summary.issues.iter().filter(|issue| {
-        [
-            codes::DRIFT,
-            codes::BLIND,
-            codes::GUARD_MISSING,
-            codes::UNVERIFIED_VERSION,
-        ]
-        .contains(&issue.code.as_str())
-    });
-    let last = Last {
-        verdict: report.verdict,
-        present: report.present,
-        at: Timestamp::from(SystemTime::now()),
-        digest: rule.digest.clone(),
-        line: odd
-            .map(|issue| issue.message.clone())
-            .collect::<Vec<_>>()
-            .join("; "),
-    };
-    if let Err(error) = verdicts::keep(&setup.state, &report.provider, &last) {
-        tracing::warn!(%error, provider = report.provider, "verdict not kept");
-    }
 }
 
 /// One evidence line a decision.

@@ -25,6 +25,9 @@ pub struct Assembly {
     pub dropped: BTreeMap<String, usize>,
 }
 
+/// The reason of rows that give no session id.
+pub const NO_SESSION_ID: &str = "no session id";
+
 /// Unites, joins and filters.
 pub fn assemble(
     loaded: &LoadedRule,
@@ -49,7 +52,7 @@ pub fn assemble(
                 .as_ref()
                 .and_then(|template| fill(template, &row, tables, world));
             let Some(session) = session.filter(|session| !session.trim().is_empty()) else {
-                *out.dropped.entry("no session id".into()).or_default() += 1;
+                *out.dropped.entry(NO_SESSION_ID.into()).or_default() += 1;
                 continue;
             };
             if given.contains(&session) {

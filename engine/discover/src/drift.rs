@@ -1,91 +1,230 @@
 //! Says how well a rule still fits what it read.
 
-use axiowl_model::{Issue, Verdict, codes};
-use axiowl_sources::read::Tables;
+use crate::gaps::Gaps;
+use crate::records::{self, Odd};
+use axiowl_lang::load::LoadedRule;
+use axiowl_model::{DiscoveredAgent, Issue, Kind, Verdict, codes};
+use axiowl_sources::World;
+use axiowl_sources::read::{Table, Tables};
+use axiowl_sources::survey::{Survey, alike, survey};
+use std::collections::BTreeMap;
+
+/// So few sessions without a name may all be new.
+const FEW: usize = 2;
 
 /// What a run found out about its own understanding.
 pub struct Fit {
     pub verdict: Verdict,
     pub issues: Vec<Issue>,
+    pub gaps: Gaps,
+    /// Something expected is not where the rule looks: absence means nothing.
+    pub lost: bool,
+}
+
+/// What a run read, kept and left out.
+pub struct Seen<'a> {
+    pub loaded: &'a LoadedRule,
+    pub world: &'a World,
+    pub tables: &'a Tables,
+    /// Declared columns that are absent and not optional, as `source.column`.
+    pub missing: Vec<String>,
+    /// Versions of rows outside the tested range.
+    pub untested: &'a [String],
+    pub agents: Vec<&'a DiscoveredAgent>,
+    pub dropped: &'a BTreeMap<String, usize>,
+    /// Rows that gave no session id.
+    pub without_id: usize,
 }
 
 /// Judges a run by what it read, kept, dropped and did not understand.
-pub fn judge(
-    tables: &Tables,
-    missing: &[String],
-    bases: &[&str],
-    kept: usize,
-    dropped: usize,
-    untested: &[String],
-    tested: Option<(&str, String)>,
-) -> Fit {
-    let mut issues = Vec::new();
-    let mut verdict = Verdict::Verified;
-    if let (Some(first), Some((program, range))) = (untested.first(), tested) {
-        verdict = Verdict::UnverifiedVersion;
-        let mut versions: Vec<&str> = untested.iter().map(String::as_str).collect();
-        versions.sort_unstable();
-        versions.dedup();
-        let shown = if versions.len() == 1 {
-            first.clone()
-        } else {
-            versions.join(", ")
-        };
-        issues.push(Issue::new(
-            codes::UNVERIFIED_VERSION,
-            format!(
-                "{} rows were written by {program} {shown}; this rule was tested with {range}",
-                untested.len()
-            ),
-        ));
+pub fn judge(seen: &Seen) -> Fit {
+    let mut fit = Fit {
+        verdict: Verdict::Verified,
+        issues: Vec::new(),
+        gaps: Gaps {
+            columns: seen.missing.clone(),
+            without_id: seen.without_id,
+            untested: seen.untested.len(),
+            ..Gaps::default()
+        },
+        lost: false,
+    };
+    fit.gaps.count(&seen.tables.issues);
+    versions(seen, &mut fit);
+    columns(seen, &mut fit);
+    records(
+        &records::look(seen.loaded, seen.world, seen.tables),
+        &mut fit,
+    );
+    // Listing every file is work that a run needs only when something is missing.
+    let mut files = None;
+    let mut listed = || -> Survey {
+        let known = files.get_or_insert_with(|| survey(seen.loaded, seen.world));
+        known.clone()
+    };
+    expected(seen, &mut fit, &mut listed);
+    names(seen, &mut fit);
+    nothing(seen, &mut fit, &mut listed);
+    fit
+}
+
+impl Fit {
+    fn drift(&mut self, issue: Issue) {
+        self.verdict = self.verdict.max(Verdict::Drift);
+        self.issues.push(issue);
     }
-    if !missing.is_empty() {
-        verdict = Verdict::Drift;
-        issues.push(Issue::new(
-            codes::DRIFT,
-            format!("expected columns are absent: {}", missing.join(", ")),
-        ));
+
+    fn blind(&mut self, message: String) {
+        self.verdict = Verdict::Blind;
+        self.issues.push(Issue::new(codes::BLIND, message));
     }
-    for (path, line, what) in tables
-        .tables
-        .values()
-        .flat_map(|table| &table.not_understood)
-    {
-        verdict = Verdict::Drift;
+}
+
+impl Seen<'_> {
+    /// The tables that rows start from.
+    fn bases(&self) -> impl Iterator<Item = &Table> {
+        let from = self
+            .loaded
+            .rule
+            .rows
+            .from
+            .iter()
+            .flat_map(|from| from.iter());
+        from.filter_map(|name| self.tables.tables.get(name.as_str()))
+    }
+}
+
+fn versions(seen: &Seen, fit: &mut Fit) {
+    let Some(tested) = &seen.loaded.rule.tested else {
+        return;
+    };
+    if seen.untested.is_empty() {
+        return;
+    }
+    let mut versions: Vec<&str> = seen.untested.iter().map(String::as_str).collect();
+    versions.sort_unstable();
+    versions.dedup();
+    fit.verdict = Verdict::UnverifiedVersion;
+    fit.issues.push(Issue::new(
+        codes::UNVERIFIED_VERSION,
+        format!(
+            "{} rows were written by {} {}; this rule was tested with {}",
+            seen.untested.len(),
+            tested.program,
+            versions.join(", "),
+            tested.shown()
+        ),
+    ));
+}
+
+fn columns(seen: &Seen, fit: &mut Fit) {
+    if !seen.missing.is_empty() {
+        let message = format!("expected columns are absent: {}", seen.missing.join(", "));
+        fit.drift(Issue::new(codes::DRIFT, message));
+    }
+    let tables = seen.tables.tables.values();
+    for (path, line, what) in tables.flat_map(|table| &table.not_understood) {
+        fit.gaps.unfit += 1;
         let issue = Issue::new(codes::DRIFT, what.clone()).at(path.clone());
-        issues.push(if *line > 0 { issue.line(*line) } else { issue });
+        fit.drift(if *line > 0 { issue.line(*line) } else { issue });
     }
-    let based = || bases.iter().filter_map(|name| tables.tables.get(*name));
-    let matched: usize = based().map(|table| table.files_matched).sum();
     // What could not be read is said by its own issue; the rule cannot be said to fit it.
-    if based().any(|table| table.incomplete) {
-        verdict = Verdict::Drift;
+    if seen.bases().any(|table| table.incomplete) {
+        fit.verdict = fit.verdict.max(Verdict::Drift);
     }
-    let unfit: usize = based().map(|table| table.not_understood.len()).sum();
+    let matched: usize = seen.bases().map(|table| table.files_matched).sum();
+    let unfit: usize = seen.bases().map(|table| table.not_understood.len()).sum();
     if matched > 0 && unfit >= matched {
-        verdict = Verdict::Blind;
-        issues.push(Issue::new(
-            codes::BLIND,
-            format!("no record of any of {matched} files was understood"),
+        fit.blind(format!(
+            "no record of any of {matched} files was understood"
         ));
     }
-    let present = based().any(|table| table.root_exists);
-    if kept == 0 && dropped == 0 && present {
-        if matched > 0 {
-            verdict = Verdict::Blind;
-            issues.push(Issue::new(
-                codes::BLIND,
-                format!("{matched} files are there and no session was understood"),
-            ));
-        } else if tables.unread_files == 0 {
-            verdict = verdict.max(Verdict::Drift);
-            issues.push(Issue::new(
-                codes::DRIFT,
-                "the provider's folder is there and no file in it is one this rule knows",
-            ));
-        }
+}
+
+fn records(odd: &Odd, fit: &mut Fit) {
+    for (sort, (count, path, line)) in &odd.unknown {
+        fit.gaps.records.insert(sort.clone(), *count);
+        let message = match count {
+            1 => format!("a record of the sort {sort:?}, which this rule does not know"),
+            n => format!("{n} records of the sort {sort:?}, which this rule does not know"),
+        };
+        let issue = Issue::new(codes::DRIFT, message).at(path.clone());
+        fit.drift(if *line > 0 { issue.line(*line) } else { issue });
     }
-    Fit { verdict, issues }
+    for (field, (count, path)) in &odd.silent {
+        fit.gaps.fields.push(field.clone());
+        let message = match count {
+            1 => format!("a record that should give `{field}` does not"),
+            n => format!("{n} records that should give `{field}` do not"),
+        };
+        fit.drift(Issue::new(codes::DRIFT, message).at(path.clone()));
+    }
+}
+
+/// Sources that have to have a file when the provider is there.
+fn expected(seen: &Seen, fit: &mut Fit, listed: &mut dyn FnMut() -> Survey) {
+    for source in &seen.loaded.rule.expects {
+        let table = seen.tables.tables.get(source.as_str());
+        let absent = table.is_none_or(|t| t.files_matched == 0 && t.root_exists);
+        let there = seen
+            .tables
+            .tables
+            .values()
+            .any(|table| table.files_matched > 0);
+        if !absent {
+            continue;
+        }
+        let elsewhere = alike(seen.loaded, &listed(), source);
+        // A provider that nobody has used yet has no files anywhere.
+        if !there && elsewhere.is_empty() {
+            continue;
+        }
+        let name = &source.value;
+        let mut message = format!("no file fits the source `{name}`, and there has to be one");
+        if let Some(first) = elsewhere.first() {
+            message += &format!("; {first} is called like it");
+        }
+        fit.gaps.sources.push(name.clone());
+        fit.lost = true;
+        fit.drift(Issue::new(codes::DRIFT, message));
+    }
+}
+
+fn names(seen: &Seen, fit: &mut Fit) {
+    let main = seen.agents.iter().filter(|agent| agent.kind == Kind::Main);
+    let nameless = main.clone().filter(|agent| agent.display_name.is_none());
+    let (all, nameless) = (main.count(), nameless.count());
+    fit.gaps.without_name = nameless;
+    if nameless > FEW && nameless == all {
+        let message = format!("none of {all} sessions has a usable name");
+        fit.drift(Issue::new(codes::DRIFT, message));
+    }
+}
+
+/// Nothing was understood, though the provider is there.
+fn nothing(seen: &Seen, fit: &mut Fit, listed: &mut dyn FnMut() -> Survey) {
+    let dropped: usize = seen.dropped.values().sum();
+    let present = seen.bases().any(|table| table.root_exists);
+    if !seen.agents.is_empty() || dropped > seen.without_id || !present {
+        return;
+    }
+    let matched: usize = seen.bases().map(|table| table.files_matched).sum();
+    if matched > 0 {
+        fit.blind(format!(
+            "{matched} files are there and no session was understood"
+        ));
+    } else if seen.tables.unread_files == 0 {
+        let listed = listed();
+        let unmatched: Vec<&str> = listed.unmatched().map(|f| f.recorded.as_str()).collect();
+        fit.gaps.files = unmatched.len();
+        let mut message =
+            "the provider's folder is there and no file in it is one this rule knows".to_owned();
+        if !unmatched.is_empty() {
+            let few = unmatched[..unmatched.len().min(3)].join(", ");
+            message += &format!("; it holds {} others, such as {few}", unmatched.len());
+        }
+        fit.drift(Issue::new(codes::DRIFT, message));
+    }
 }
 
 /// Whether a dotted version lies in an inclusive range. What cannot be compared is outside.

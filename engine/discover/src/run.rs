@@ -1,9 +1,10 @@
 //! One rule, one world: reads, assembles, judges, reports.
 
-use crate::assemble::{Assembled, assemble, fill};
+use crate::assemble::{Assembled, NO_SESSION_ID, assemble, fill};
 use crate::copies::{self, Candidate};
 use crate::coverage::Coverage;
 use crate::drift;
+use crate::gaps::Gaps;
 use crate::judge::Bench;
 use crate::policy::Reviewer;
 use axiowl_lang::fields::row_fields;
@@ -85,6 +86,8 @@ pub struct Report {
     pub issues: Vec<Issue>,
     /// How well the rule fits.
     pub verdict: Verdict,
+    /// What was not understood, in numbers.
+    pub gaps: Gaps,
     /// Everything could be read: absence means something.
     pub complete: bool,
     /// The run looked for one session.
@@ -115,18 +118,6 @@ pub fn discover(loaded: &LoadedRule, world: &World, options: &Options) -> Report
         untested,
     } = judge_all(loaded, world, options);
     let rule = &loaded.rule;
-    let kept = candidates.len();
-    let bases: Vec<&str> = rule
-        .rows
-        .from
-        .iter()
-        .flat_map(|f| f.iter())
-        .map(|s| s.value.as_str())
-        .collect();
-    let tested = rule
-        .tested
-        .as_ref()
-        .map(|t| (t.program.as_str(), t.shown()));
     let missing: Vec<String> = tables
         .tables
         .iter()
@@ -139,21 +130,23 @@ pub fn discover(loaded: &LoadedRule, world: &World, options: &Options) -> Report
         .filter(|(name, column)| !optional(loaded, name, column))
         .map(|(name, column)| format!("{name}.{column}"))
         .collect();
-    let fit = drift::judge(
-        &tables,
-        &missing,
-        &bases,
-        kept,
-        dropped.values().sum(),
-        &untested,
-        tested,
-    );
+    let without_id = dropped.get(NO_SESSION_ID).copied().unwrap_or(0);
+    let mut fit = drift::judge(&drift::Seen {
+        loaded,
+        world,
+        tables: &tables,
+        missing,
+        untested: &untested,
+        agents: candidates.iter().map(|c| &c.judged.agent).collect(),
+        dropped: &dropped,
+        without_id,
+    });
     let mut agents: Vec<DiscoveredAgent> = candidates.into_iter().map(|c| c.judged.agent).collect();
     if let Some(target) = &options.target {
         agents.retain(|agent| is_target(agent, target));
     }
     agents.sort_by(|a, b| a.key.cmp(&b.key));
-    issues.extend(fit.issues);
+    issues.append(&mut fit.issues);
     issues.extend(tables.issues.iter().cloned());
     issues.sort();
     issues.dedup();
@@ -164,7 +157,8 @@ pub fn discover(loaded: &LoadedRule, world: &World, options: &Options) -> Report
         dropped,
         issues,
         verdict: fit.verdict,
-        complete: tables.tables.values().all(|table| !table.incomplete),
+        gaps: std::mem::take(&mut fit.gaps),
+        complete: !fit.lost && tables.tables.values().all(|table| !table.incomplete),
         targeted: options.target.is_some(),
         present: tables.unread_root_exists || tables.tables.values().any(|table| table.root_exists),
         sources: tables

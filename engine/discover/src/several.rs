@@ -15,6 +15,7 @@ impl Report {
         self.issues.extend(other.issues);
         self.issues.sort();
         self.issues.dedup();
+        self.gaps.add(&other.gaps);
         self.verdict = self.verdict.max(other.verdict);
         self.complete &= other.complete;
         self.targeted |= other.targeted;

@@ -7,10 +7,11 @@ use crate::tree::{Form, Tree};
 use std::ops::Range;
 
 /// What a rule takes from the one it shares, where it does not give it itself.
-const SHARED: [&str; 9] = [
+const SHARED: [&str; 10] = [
     "roots",
     "home",
     "sources",
+    "expects",
     "rows",
     "name",
     "status",

@@ -53,6 +53,10 @@ pub struct Rule {
     /// Files that are there are reported; none is opened.
     #[serde(default)]
     pub unread: Vec<At<Unread>>,
+    /// Sources of which a file has to be there when the provider is: where one has none, the
+    /// provider keeps its files elsewhere by now, and that is reported.
+    #[serde(default)]
+    pub expects: Vec<At<String>>,
     /// How rows are put together.
     #[serde(default)]
     pub rows: Rows,

@@ -12,7 +12,7 @@ pub use command::{Command, Readonly};
 pub use convert::{Convert, Converts};
 pub use document::{Document, Each, PbText, Text, TextRow, Tsv};
 pub use folder::{FileFact, Files, Folder, FolderField};
-pub use jsonl::{Jsonl, Keep, MutationLog, Per, Take, Then};
+pub use jsonl::{Jsonl, Keep, MutationLog, Per, Records, Take, Then};
 pub use proto::{Message, ProtoEach, ProtoFields, Protobuf};
 pub use sqlite::{Encoding, KeyValue, Mirror, Pick, ProtoColumn, Sqlite, Statement};
 

@@ -349,7 +349,7 @@ impl<'a> Finder<'a> {
 
 /// Whether a path is secret by the folders below the user's home (whose own name means
 /// nothing), or, elsewhere, by those from the root's own folder on.
-fn is_secret(recorded: &str, root: &str, home: &str) -> bool {
+pub(crate) fn is_secret(recorded: &str, root: &str, home: &str) -> bool {
     let rest = recorded
         .strip_prefix(home)
         .filter(|rest| rest.starts_with(['/', '\\']));

@@ -29,6 +29,7 @@ pub mod record;
 mod report;
 mod roots;
 mod sqlite;
+pub mod survey;
 mod text;
 mod tsv;
 mod unread;

@@ -23,6 +23,11 @@ pub(super) fn check(lint: &mut Lint) {
             lint.error(codes::NO_EFFECT, at, "again", message, "remove one".into());
         }
     }
+    for source in &rule.expects {
+        if !rule.sources.contains_key(source.as_str()) {
+            lint.unknown_source(source, source.span);
+        }
+    }
     // Without its sources a rule has no fields, and every name would be wrong.
     let sure = |source: &Source| !matches!(source, Source::Sqlite(s) if s.columns.is_empty() && s.key_value.is_none());
     let known = |name: &At<String>| rule.sources.get(name.as_str()).is_some_and(sure);

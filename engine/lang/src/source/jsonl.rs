@@ -42,6 +42,9 @@ pub struct Jsonl {
     pub then: Then,
     /// What is taken from the lines.
     pub take: Vec<At<Take>>,
+    /// The sorts of records that are known. One of another sort is a sign that the provider
+    /// has changed what it writes, and is reported.
+    pub records: Option<Records>,
     /// `per: line` only: of the rows with equal values of this field, the last one stays.
     pub last_by: Option<At<String>>,
     /// Files read at most.
@@ -50,6 +53,16 @@ pub struct Jsonl {
     /// How fields are turned into what rules compare.
     #[serde(default)]
     pub convert: Converts,
+}
+
+/// The sorts of records of a file.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Records {
+    /// Where a record says of what sort it is.
+    pub at: At<Pointer>,
+    /// The sorts that are known, whether anything is taken from them or not.
+    pub known: Vec<String>,
 }
 
 /// One row a file, or one a line.
