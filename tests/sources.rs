@@ -99,6 +99,15 @@ fn programs_run_in_discovery_only_where_the_user_says_so() {
     assert_eq!(codes(&run), ["command_off"], "{run}");
     assert!(!axiowl.path("demo-list.log").exists(), "it ran");
 
+    // A rule from a folder may start a program only once its user has read and trusted it.
+    let run = discover(&axiowl, &["--allow-commands"]);
+    assert_eq!(
+        (names(&run), run.stderr.contains("not trusted")),
+        (vec![], true),
+        "{run}"
+    );
+    let rule = axiowl.path("rules/demo").display().to_string();
+    assert_eq!(axiowl.run(&["rules", "trust", &rule]).code, 0);
     let run = discover(&axiowl, &["--allow-commands"]);
     assert_eq!(names(&run), ["Listed"], "{run}");
 
