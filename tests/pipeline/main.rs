@@ -11,4 +11,5 @@ mod edges;
 mod faults;
 mod kills;
 mod one_way;
+mod resolving;
 mod states;
