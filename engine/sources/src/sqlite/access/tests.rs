@@ -212,6 +212,7 @@ fn a_writer_at_work_is_seen_whole_transaction_by_whole_transaction() {
         .execute_batch("PRAGMA wal_autocheckpoint=5; PRAGMA synchronous=OFF")
         .unwrap();
     let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let (begin, begun) = std::sync::mpsc::channel::<()>();
     let writer = std::thread::spawn(move || {
         let mut n = 0;
         while stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
@@ -219,9 +220,13 @@ fn a_writer_at_work_is_seen_whole_transaction_by_whole_transaction() {
             let sql =
                 format!("BEGIN; INSERT INTO t VALUES ({n}); INSERT INTO t VALUES ({n}); COMMIT;");
             connection.execute_batch(&sql).unwrap();
+            if n == 1 {
+                begin.send(()).unwrap();
+            }
         }
         n
     });
+    begun.recv().unwrap();
     let mut last = 0;
     let mut read = 0;
     // A writer that never rests lets few copies through on a loaded machine.
