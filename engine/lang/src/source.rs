@@ -25,6 +25,10 @@ use serde::Deserialize;
 /// Exactly one reader, named by its key.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a rule has a handful of sources, and boxing each would cost readability"
+)]
 pub enum Source {
     /// A SQLite database, read through a private copy or at rest.
     Sqlite(Box<Sqlite>),
