@@ -187,6 +187,7 @@ fn locking(path: &Path) -> impl FnOnce(io::Error) -> WorkerError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     #[test]
     fn one_delivers_one_waits_and_the_rest_goes() {
@@ -212,17 +213,28 @@ mod tests {
             assert!(second.join().unwrap());
         });
     }
+    /// Tells the onlookers to go home.
+    struct End<'a>(&'a AtomicBool);
+
+    impl Drop for End<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// A look takes the locks it looks at for a moment. Workers that come just then must not
     /// take it for one that waits: they would go, and nobody would be left.
     #[test]
     fn a_look_is_never_taken_for_a_worker() {
         let dir = tempfile::tempdir().unwrap();
         let (root, key) = (dir.path(), SessionKey::local("some_cli", "1"));
-        let over = std::sync::atomic::AtomicBool::new(false);
+        let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
+            // Also when something below panics.
+            let _end = End(&over);
             for _ in 0..3 {
                 scope.spawn(|| {
-                    while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                    while !over.load(Ordering::Relaxed) {
                         attendance(root, &key).unwrap();
                     }
                 });
@@ -242,7 +254,6 @@ mod tests {
                 drop(first);
                 assert!(matches!(second.join().unwrap(), Entry::First(_)));
             }
-            over.store(true, std::sync::atomic::Ordering::Relaxed);
         });
     }
 }
