@@ -210,6 +210,7 @@ impl Parts {
         self.found.extend(read.found);
         let mut rule = read.value?;
         let mut scripts = folder;
+        let mut compiled_in = folder.layer == Layer::BuiltIn;
         if let Some(name) = rule.shares.clone() {
             match shares::find(&main, &name, sibling, self.files.len()) {
                 Ok(Shared {
@@ -222,6 +223,7 @@ impl Parts {
                     if rule.policy.is_none() && given.policy.is_some() {
                         scripts = from;
                     }
+                    compiled_in &= from.layer == Layer::BuiltIn;
                     shares::fill(&mut rule, given);
                 }
                 Err(diagnostic) => {
@@ -231,7 +233,9 @@ impl Parts {
             }
         }
         let policy = self.compile(&rule, scripts);
-        if lintable(&read.damaged) {
+        // What is compiled in was checked when it was built; looking again would cost every
+        // command that reads rules.
+        if !compiled_in && lintable(&read.damaged) {
             let mut lints = lint::all(&lint::Subject {
                 folder,
                 rule: &rule,
