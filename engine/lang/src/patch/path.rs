@@ -170,12 +170,7 @@ fn one(tree: &Tree, node: usize, at: usize, step: &Step) -> Result<Found, Miss> 
         }
         Form::List => {
             let items = tree.items(node);
-            // Probes are quoted texts; who names one may leave the quotes out.
-            let bare = |text: &str| text.trim_matches('"').to_owned();
-            let called = |item: &usize| {
-                let names = names(tree, *item);
-                names.contains(&name) || names.iter().any(|n| bare(n) == bare(name))
-            };
+            let called = |item: &usize| names(tree, *item).contains(&name);
             let mut numbers: Vec<usize> = (0..items.len()).filter(|i| called(&items[*i])).collect();
             if numbers.is_empty() {
                 // By number, as diagnostics count.
