@@ -72,7 +72,7 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
         if arguments.json {
             print_json(&pass)
         } else {
-            print(&pass, rule, &setup)
+            print(&pass, rule)
         }
     }
     if arguments.scope == ALL {
@@ -122,7 +122,7 @@ fn keep_verdict(setup: &Setup, rule: &LoadedRule, pass: &Pass) {
 }
 
 /// What was not understood, and how to keep it for whoever mends the rule.
-fn not_understood(pass: &Pass, setup: &Setup) -> Option<String> {
+fn not_understood(pass: &Pass) -> Option<String> {
     let line = pass.report.gaps.line();
     if line.is_empty() {
         return None;
@@ -131,15 +131,11 @@ fn not_understood(pass: &Pass, setup: &Setup) -> Option<String> {
     let provider = &pass.summary.provider;
     Some(match broken {
         false => line,
-        true => {
-            let case = setup.own_rules.join(provider).join("fixtures/drift");
-            let case = case.display();
-            format!("{line}; to mend it, start with: axiowl rules capture {provider} --out {case}")
-        }
+        true => format!("{line}; to mend it, start with: axiowl rules eject {provider}"),
     })
 }
 
-fn print(pass: &Pass, rule: &LoadedRule, setup: &Setup) {
+fn print(pass: &Pass, rule: &LoadedRule) {
     let summary = &pass.summary;
     crate::output::say!("{} ({})", summary.provider, rule.rule.title);
     crate::output::say!("  node       {}", summary.node_id);
@@ -163,7 +159,7 @@ fn print(pass: &Pass, rule: &LoadedRule, setup: &Setup) {
     } else {
         crate::output::say!("  verdict    {}", summary.verdict);
     }
-    if let Some(line) = not_understood(pass, setup) {
+    if let Some(line) = not_understood(pass) {
         crate::output::say!("  unknown    {}", display_safe(&line));
     }
     crate::output::say!("  registry   {}", summary.registry);

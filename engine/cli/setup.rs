@@ -34,8 +34,6 @@ pub struct Setup {
     pub evidence: EvidenceLog,
     /// Options to hand on to children.
     pub common: Common,
-    /// The folder of the user's own rules.
-    pub own_rules: PathBuf,
     /// The user's own home.
     user_home: PathBuf,
 }
@@ -122,7 +120,6 @@ fn open_with(
         registry,
         evidence,
         common: common.clone(),
-        own_rules: own.config_dir.join("rules"),
         user_home: own.home,
     })
 }

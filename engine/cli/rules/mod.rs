@@ -75,7 +75,6 @@ pub fn run(arguments: &Rules, common: &Common) -> Outcome {
             revoke,
             list,
         } => trust::run(folder.as_deref(), *revoke, *list),
-        Action::Capture(_) => Err(Failure::new(Exit::Failed, "not yet")),
     }
 }
 
