@@ -1,0 +1,106 @@
+//! Benchmarks of discovery and of the registry.
+//!
+//! `corpus` writes the reference corpus: provider stores in their real formats, the same
+//! bytes for the same seed. `scan` reads them the way a program written by hand for exactly
+//! these formats would. `run` measures AxiOwl beside it, whole processes one after the
+//! other, and prints ratios. Nothing here is part of the tests: figures depend on the machine.
+
+mod corpus;
+mod measure;
+mod report;
+mod scan;
+mod table;
+
+use clap::{Parser, Subcommand};
+use corpus::Plan;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+#[derive(Parser)]
+#[command(about = "Benchmarks of AxiOwl")]
+struct Args {
+    #[command(subcommand)]
+    job: Job,
+}
+
+#[derive(Subcommand)]
+enum Job {
+    /// Write the reference corpus below a folder, as a home.
+    Corpus {
+        home: PathBuf,
+        /// The same seed gives the same bytes.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// How many times as many sessions as the reference has; sizes stay.
+        #[arg(long, default_value_t = 1.0)]
+        sessions: f64,
+        /// How many times as long the transcripts are; their number stays.
+        #[arg(long, default_value_t = 1.0)]
+        length: f64,
+    },
+    /// Read a home as a hand-written program would: one line a session.
+    Scan {
+        home: PathBuf,
+        /// Print how many sessions there are, not the sessions.
+        #[arg(long)]
+        count: bool,
+    },
+    /// Run a command and print seconds of CPU and bytes of memory.
+    #[command(hide = true)]
+    One {
+        #[arg(last = true)]
+        command: Vec<std::ffi::OsString>,
+    },
+    /// Measure a built AxiOwl beside the scanner, on corpora made for it.
+    Run {
+        /// The program, built with `--release`.
+        #[arg(long)]
+        axiowl: PathBuf,
+        /// Where the corpora are; made there when they are missing.
+        #[arg(long)]
+        work: PathBuf,
+        /// Measured runs of each command.
+        #[arg(long, default_value_t = 9)]
+        rounds: usize,
+        /// Also 50,000 sessions and 100,000 registry rows; takes minutes and some gigabytes.
+        #[arg(long)]
+        scale: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let done = match Args::parse().job {
+        Job::Corpus {
+            home,
+            seed,
+            sessions,
+            length,
+        } => corpus::write(&home, &Plan::reference(seed, sessions, length)).map(|()| String::new()),
+        Job::Scan { home, count } => scan::scan(&home).map(|found| {
+            if count {
+                format!("{}\n", found.len())
+            } else {
+                found.iter().map(ToString::to_string).collect()
+            }
+        }),
+        Job::One { command } => measure::one(&command),
+        Job::Run {
+            axiowl,
+            work,
+            rounds,
+            scale,
+        } => report::run(&axiowl, &work, rounds, scale),
+    };
+    match done {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}

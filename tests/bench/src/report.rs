@@ -1,0 +1,253 @@
+//! Measures AxiOwl beside the scanner and writes a table.
+
+use crate::Failure;
+use crate::corpus::{self, Plan};
+use crate::measure::{Cost, Job, in_turn};
+use crate::table::{self, Table};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Runs every measurement.
+pub fn run(axiowl: &Path, work: &Path, rounds: usize, scale: bool) -> Result<String, Failure> {
+    let mut out = String::new();
+    let bench = Bench {
+        axiowl,
+        own: std::env::current_exe()?,
+        work,
+        rounds,
+    };
+    bench.reference(&mut out)?;
+    bench.length(&mut out)?;
+    bench.registry(
+        &mut out,
+        if scale {
+            &[100, 1_000, 10_000, 100_000]
+        } else {
+            &[100, 10_000]
+        },
+    )?;
+    if scale {
+        bench.sessions(&mut out)?;
+    }
+    Ok(out)
+}
+
+struct Bench<'a> {
+    axiowl: &'a Path,
+    own: PathBuf,
+    work: &'a Path,
+    rounds: usize,
+}
+
+impl Bench<'_> {
+    fn home(&self, name: &str, plan: &Plan) -> Result<PathBuf, Failure> {
+        let home = self.work.join(name);
+        if !home.exists() {
+            corpus::write(&home, plan)?;
+        }
+        Ok(home)
+    }
+
+    fn discover(&self, home: &Path, flags: &[&str]) -> Result<Cost, Failure> {
+        let own = tempfile::tempdir()?;
+        self.discover_in(home, own.path(), flags)
+    }
+
+    fn discover_in(&self, home: &Path, own: &Path, flags: &[&str]) -> Result<Cost, Failure> {
+        let mut args = vec!["discover".to_owned(), "all".to_owned(), "--json".to_owned()];
+        args.extend(["--home".to_owned(), home.display().to_string()]);
+        args.extend(flags.iter().map(|&f| f.to_owned()));
+        Job {
+            program: self.axiowl,
+            args,
+            own,
+        }
+        .run()
+    }
+
+    fn scan(&self, home: &Path) -> Result<Cost, Failure> {
+        let args = vec!["scan".to_owned(), home.display().to_string()];
+        Job {
+            program: &self.own,
+            args,
+            own: self.work,
+        }
+        .run()
+    }
+
+    fn reference(&self, out: &mut String) -> Result<(), Failure> {
+        let home = self.home("reference", &Plan::reference(1, 1.0, 1.0))?;
+        let kept = tempfile::tempdir()?;
+        let costs = in_turn(
+            &mut [
+                &mut || self.scan(&home),
+                &mut || self.discover(&home, &["--no-cache"]),
+                &mut || self.discover_in(&home, kept.path(), &[]),
+                &mut || {
+                    Job {
+                        program: self.axiowl,
+                        args: vec!["--version".into()],
+                        own: kept.path(),
+                    }
+                    .run()
+                },
+            ],
+            self.rounds,
+        )?;
+        writeln!(
+            out,
+            "reference corpus, median of {} runs in turn\n",
+            self.rounds
+        )?;
+        writeln!(
+            out,
+            "| command | CPU ms | peak MB | CPU against the scanner |\n|---|---|---|---|"
+        )?;
+        let scanner = costs[0].cpu;
+        let names = [
+            "hand-written scanner",
+            "`discover all --no-cache`",
+            "`discover all`, nothing changed",
+            "`--version`",
+        ];
+        for (name, cost) in names.iter().zip(&costs) {
+            let Cost { cpu, peak } = cost;
+            let ratio = cpu / scanner;
+            writeln!(
+                out,
+                "| {name} | {:.0} | {peak:.1} | {ratio:.2} |",
+                cpu * 1e3
+            )?;
+        }
+        Ok(writeln!(out)?)
+    }
+
+    /// The cost must not depend on how long transcripts are.
+    fn length(&self, out: &mut String) -> Result<(), Failure> {
+        let short = self.home("short", &Plan::reference(1, 0.2, 1.0))?;
+        let long = self.home("long", &Plan::reference(1, 0.2, 8.0))?;
+        let costs = in_turn(
+            &mut [&mut || self.discover(&short, &["--no-cache"]), &mut || {
+                self.discover(&long, &["--no-cache"])
+            }],
+            self.rounds,
+        )?;
+        writeln!(
+            out,
+            "1,300 files, transcripts of one length and of eight times that: {:.0} and {:.0} ms CPU, {:.1} and {:.1} MB\n",
+            costs[0].cpu * 1e3,
+            costs[1].cpu * 1e3,
+            costs[0].peak,
+            costs[1].peak
+        )?;
+        Ok(())
+    }
+
+    /// Cost by the number of sessions, with a line of bars to see the shape.
+    fn sessions(&self, out: &mut String) -> Result<(), Failure> {
+        writeln!(
+            out,
+            "| files | scanner CPU ms | cold CPU ms | unchanged CPU ms | peak MB | cold µs a file |\n|---|---|---|---|---|---|"
+        )?;
+        let mut plot = Vec::new();
+        for (files, times) in [(1_300_u32, 0.2), (6_500, 1.0), (26_000, 4.0), (52_000, 8.0)] {
+            let home = match files {
+                6_500 => self.home("reference", &Plan::reference(1, 1.0, 1.0))?,
+                1_300 => self.home("short", &Plan::reference(1, 0.2, 1.0))?,
+                // Short transcripts: their length does not matter, the disk does.
+                _ => self.home(&format!("many{files}"), &Plan::reference(1, times, 0.05))?,
+            };
+            let kept = tempfile::tempdir()?;
+            let costs = in_turn(
+                &mut [
+                    &mut || self.scan(&home),
+                    &mut || self.discover(&home, &["--no-cache"]),
+                    &mut || self.discover_in(&home, kept.path(), &[]),
+                ],
+                self.rounds.min(5),
+            )?;
+            let cold = costs[1].cpu;
+            writeln!(
+                out,
+                "| {files} | {:.0} | {:.0} | {:.0} | {:.1} | {:.0} |",
+                costs[0].cpu * 1e3,
+                cold * 1e3,
+                costs[2].cpu * 1e3,
+                costs[1].peak,
+                cold * 1e6 / f64::from(files)
+            )?;
+            plot.push((files.to_string(), cold));
+        }
+        writeln!(out)?;
+        bars(out, "cold CPU by files", &plot)
+    }
+
+    /// Commands on the registry by its rows.
+    fn registry(&self, out: &mut String, sizes: &[usize]) -> Result<(), Failure> {
+        writeln!(
+            out,
+            "| rows | `list agents` ms | `send --dry-run` by id ms | discovery that adds 1 % ms | peak MB |\n|---|---|---|---|---|"
+        )?;
+        let mut plot = Vec::new();
+        for &rows in sizes {
+            let state = self.work.join(format!("registry{rows}"));
+            let table = Table::make(&state, rows)?;
+            // So many sessions are new to the table.
+            let new = format!("new{rows}");
+            let home = self.home(&new, &Plan::codex_only(rows.div_ceil(100)))?;
+            let job = |args: &[&str]| -> Result<Cost, Failure> {
+                let mut args: Vec<String> = args.iter().map(|&a| a.to_owned()).collect();
+                args.extend(["--state".to_owned(), state.display().to_string()]);
+                Job {
+                    program: self.axiowl,
+                    args,
+                    own: &state,
+                }
+                .run()
+            };
+            let middle = table::session(rows / 2);
+            let home = home.display().to_string();
+            let costs = in_turn(
+                &mut [
+                    &mut || job(&["list", "agents", "--json"]),
+                    &mut || job(&["send", &middle, "x", "--dry-run", "--json"]),
+                    &mut || {
+                        table.reset()?;
+                        job(&["discover", "codex-cli", "--json", "--home", &home])
+                    },
+                ],
+                self.rounds.min(5),
+            )?;
+            let peak = costs.iter().map(|c| c.peak).fold(0.0, f64::max);
+            writeln!(
+                out,
+                "| {rows} | {:.0} | {:.0} | {:.0} | {peak:.1} |",
+                costs[0].cpu * 1e3,
+                costs[1].cpu * 1e3,
+                costs[2].cpu * 1e3
+            )?;
+            plot.push((rows.to_string(), costs[2].cpu));
+        }
+        writeln!(out)?;
+        bars(out, "merge CPU by rows", &plot)
+    }
+}
+
+/// A bar a figure, the longest one 50 characters.
+fn bars(out: &mut String, title: &str, figures: &[(String, f64)]) -> Result<(), Failure> {
+    let most = figures
+        .iter()
+        .map(|(_, f)| *f)
+        .fold(f64::MIN_POSITIVE, f64::max);
+    writeln!(out, "{title}\n\n```text")?;
+    for (name, figure) in figures {
+        let length = (figure / most * 50.0).ceil() as usize;
+        writeln!(
+            out,
+            "{name:>7} {} {:.0} ms",
+            "#".repeat(length),
+            figure * 1e3
+        )?;
+    }
+    Ok(writeln!(out, "```\n")?)
+}
