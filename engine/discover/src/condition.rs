@@ -235,8 +235,8 @@ impl Scope<'_> {
             );
         }
         if let Some(pattern) = &ops.matches {
-            let ok = text.is_some_and(|t| pattern.0.is_match(t));
-            note(ok, format!("matches /{}/", pattern.0.as_str()));
+            let ok = text.is_some_and(|t| pattern.regex().is_match(t));
+            note(ok, format!("matches /{}/", pattern.as_str()));
         }
         if let Some(want) = ops.uuid {
             let ok = text.is_some_and(is_uuid) == want;

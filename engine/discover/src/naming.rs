@@ -109,7 +109,7 @@ fn usable(
 ) -> Result<String, &'static str> {
     let mut text = Cow::Borrowed(raw);
     for pattern in &candidate.strip {
-        if let Cow::Owned(cut) = pattern.0.replace_all(&text, "") {
+        if let Cow::Owned(cut) = pattern.regex().replace_all(&text, "") {
             text = Cow::Owned(cut);
         }
     }

@@ -48,9 +48,10 @@ impl<'p> Reviewer<'p> {
         ctx.insert("source".into(), context.source.into());
         ctx.insert("copies".into(), count.into());
         ctx.insert("targeted".into(), context.targeted.into());
+        let script = self.policy.ast()?;
         let answer: Dynamic = self
             .engine
-            .call_fn(&mut Scope::new(), &self.policy.ast, "review", (row, ctx))
+            .call_fn(&mut Scope::new(), script, "review", (row, ctx))
             .map_err(|error| failure(&error))?;
         opinion(answer)
     }

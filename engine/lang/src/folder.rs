@@ -164,12 +164,14 @@ impl RuleFolder {
     /// Names the content of the folder: 12 hexadecimal digits of blake3 over `rule.yaml` with
     /// `\n` line ends, a NUL, and the policy. A patch's `base` and trust compare it.
     pub fn digest(&self) -> String {
-        let tree = Tree::of(&self.rule);
-        let named = tree.scalar(&["policy"]).and_then(|p| self.scripts.get(p));
         // A patch may bring a script that its own text does not name.
-        let policy = match named {
-            Some(text) => text.clone(),
-            None => self.scripts.values().cloned().collect(),
+        let all = || self.scripts.values().cloned().collect::<String>();
+        let policy = if self.scripts.len() < 2 {
+            all()
+        } else {
+            let tree = Tree::of(&self.rule);
+            let named = tree.scalar(&["policy"]).and_then(|p| self.scripts.get(p));
+            named.cloned().unwrap_or_else(all)
         };
         digest([self.rule.as_str(), policy.as_str()])
     }

@@ -7,6 +7,7 @@
 
 pub mod at;
 pub mod codes;
+mod compiled_in;
 pub mod cond;
 pub mod config;
 pub mod diag;

@@ -4,6 +4,7 @@
 
 use crate::at::Span;
 use crate::codes;
+use crate::compiled_in;
 use crate::diag::{Diagnostic, SourceText, line_and_column, tidy};
 use crate::folder;
 use crate::lint;
@@ -130,6 +131,9 @@ pub fn load<'f>(
     folder: &RuleFolder,
     sibling: &dyn Fn(&str) -> Option<&'f RuleFolder>,
 ) -> Result<LoadedRule, Vec<Diagnostic>> {
+    if let Some(loaded) = compiled_in::load(folder, sibling) {
+        return Ok(loaded);
+    }
     let mut parts = Parts::default();
     let assembled = parts.assemble(folder, sibling);
     parts.lead_back(folder);
@@ -162,6 +166,10 @@ pub fn load<'f>(
 
 /// The rule that a folder's rule shares, as far as the text can be read.
 pub fn shared_name(folder: &RuleFolder) -> Option<String> {
+    // Most rules share none, and this is asked at every start.
+    if !folder.rule.contains("shares") {
+        return None;
+    }
     Some(Tree::of(&folder.rule).scalar(&["shares"])?.to_owned())
 }
 
@@ -210,7 +218,6 @@ impl Parts {
         self.found.extend(read.found);
         let mut rule = read.value?;
         let mut scripts = folder;
-        let mut compiled_in = folder.layer == Layer::BuiltIn;
         if let Some(name) = rule.shares.clone() {
             match shares::find(&main, &name, sibling, self.files.len()) {
                 Ok(Shared {
@@ -223,7 +230,6 @@ impl Parts {
                     if rule.policy.is_none() && given.policy.is_some() {
                         scripts = from;
                     }
-                    compiled_in &= from.layer == Layer::BuiltIn;
                     shares::fill(&mut rule, given);
                 }
                 Err(diagnostic) => {
@@ -233,9 +239,7 @@ impl Parts {
             }
         }
         let policy = self.compile(&rule, scripts);
-        // What is compiled in was checked when it was built; looking again would cost every
-        // command that reads rules.
-        if !compiled_in && lintable(&read.damaged) {
+        if lintable(&read.damaged) {
             let mut lints = lint::all(&lint::Subject {
                 folder,
                 rule: &rule,

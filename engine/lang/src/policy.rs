@@ -7,6 +7,7 @@ use crate::codes;
 use crate::diag::{Diagnostic, SourceText, byte_at};
 use rhai::packages::{Package, StandardPackage};
 use rhai::{AST, Engine, EvalAltResult, OptimizationLevel, Position};
+use std::sync::OnceLock;
 
 /// The function a policy must have.
 pub const ENTRY: &str = "review";
@@ -17,11 +18,12 @@ pub const ANSWER_KEYS: [&str; 4] = ["veto", "demote", "notes", "aliases"];
 /// A script may be this many bytes long.
 pub const MAX_SCRIPT_BYTES: usize = 64 << 10;
 
-/// A compiled policy. It runs on an engine of [`limited_engine`], one per thread.
+/// A policy, compiled when it is read; that of a compiled-in rule when it is first run, since
+/// tests have compiled it and most commands run none. It runs on an engine of
+/// [`limited_engine`], one per thread.
 #[derive(Debug, Clone)]
 pub struct CompiledPolicy {
-    /// The compiled script.
-    pub ast: AST,
+    ast: OnceLock<AST>,
     /// Its text.
     pub text: String,
     /// Its place among the loaded rule's files.
@@ -87,7 +89,7 @@ impl CompiledPolicy {
         }
         match limited_engine().compile(&**text) {
             Ok(ast) => Ok(Self {
-                ast,
+                ast: OnceLock::from(ast),
                 text: text.to_string(),
                 file,
             }),
@@ -100,6 +102,28 @@ impl CompiledPolicy {
                     .help("policies are Rhai scripts: https://rhai.rs/book/language"))
             }
         }
+    }
+
+    /// The policy of a compiled-in rule.
+    pub(crate) fn known_good(source: &SourceText, file: u16) -> Self {
+        Self {
+            ast: OnceLock::new(),
+            text: source.text.to_string(),
+            file,
+        }
+    }
+
+    /// The script, compiled.
+    ///
+    /// # Errors
+    /// When it does not compile; only that of a compiled-in rule can be found out here.
+    pub fn ast(&self) -> Result<&AST, String> {
+        if let Some(ast) = self.ast.get() {
+            return Ok(ast);
+        }
+        let ast = limited_engine().compile(&self.text);
+        let ast = ast.map_err(|error| format!("the policy does not compile: {error}"))?;
+        Ok(self.ast.get_or_init(|| ast))
     }
 }
 
@@ -125,7 +149,7 @@ mod tests {
             let policy = CompiledPolicy::compile(&source, 1).map_err(|d| d.message)?;
             let args = (Map::new(), Map::new());
             limited_engine()
-                .call_fn::<Dynamic>(&mut Scope::new(), &policy.ast, ENTRY, args)
+                .call_fn::<Dynamic>(&mut Scope::new(), policy.ast()?, ENTRY, args)
                 .map_err(|e| e.to_string())
         };
         thread.spawn(run).unwrap().join().unwrap()

@@ -3,14 +3,16 @@
 
 pub use crate::field_path::{ProtoPath, ProtoStep, ReadAs, TextPath};
 
-use crate::at::At;
+use crate::at::{self, At};
 use crate::codes;
+use regex::{Regex, RegexBuilder};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, IntoDeserializer, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 
 /// A number of bytes, written `4096`, `64 KiB` or `4 MiB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,12 +91,52 @@ impl Pointer {
 }
 
 /// A regular expression; linear time, so a foreign one cannot hang a run.
+///
+/// Building one costs up to a millisecond, and most are never asked. One of a compiled-in rule,
+/// which tests have built, is built when it is first asked; any other when it is read, so that
+/// a bad one is an error of its place.
 #[derive(Debug, Clone)]
-pub struct Pattern(pub regex::Regex);
+pub struct Pattern {
+    text: Box<str>,
+    built: OnceLock<Regex>,
+}
+
+impl Pattern {
+    /// Bytes that the built form may take.
+    const SIZE: usize = 1 << 20;
+
+    /// As written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The built form.
+    pub fn regex(&self) -> &Regex {
+        self.built.get_or_init(|| {
+            // Only texts of compiled-in rules come here unbuilt, and the tests build each.
+            Self::build(&self.text).expect("a pattern of a compiled-in rule")
+        })
+    }
+
+    fn build(text: &str) -> Result<Regex, regex::Error> {
+        RegexBuilder::new(text).size_limit(Self::SIZE).build()
+    }
+
+    fn parse(text: &str) -> Result<Self, regex::Error> {
+        let built = match at::known_good() {
+            true => OnceLock::new(),
+            false => OnceLock::from(Self::build(text)?),
+        };
+        Ok(Self {
+            text: text.into(),
+            built,
+        })
+    }
+}
 
 impl PartialEq for Pattern {
     fn eq(&self, other: &Self) -> bool {
-        self.0.as_str() == other.0.as_str()
+        self.text == other.text
     }
 }
 
@@ -222,20 +264,16 @@ from_text!(
     }
 );
 from_text!(Pattern, "a regular expression", "", |t| {
-    regex::RegexBuilder::new(t)
-        .size_limit(1 << 20)
-        .build()
-        .map(Pattern)
-        .map_err(|e| {
-            let text = e.to_string();
-            // The library draws the pattern over several lines; the last one says why.
-            let why = text.lines().last().unwrap_or(&text);
-            let why = why.strip_prefix("error: ").unwrap_or(why);
-            codes::marked(
-                codes::BAD_PATTERN,
-                &format!("bad regular expression `{t}`: {why}"),
-            )
-        })
+    Pattern::parse(t).map_err(|e| {
+        let text = e.to_string();
+        // The library draws the pattern over several lines; the last one says why.
+        let why = text.lines().last().unwrap_or(&text);
+        let why = why.strip_prefix("error: ").unwrap_or(why);
+        codes::marked(
+            codes::BAD_PATTERN,
+            &format!("bad regular expression `{t}`: {why}"),
+        )
+    })
 });
 from_text!(
     ColumnType,

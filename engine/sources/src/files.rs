@@ -15,7 +15,7 @@ pub(crate) fn read(rule: &Files, context: &Context<'_>) -> Outcome {
     let mut report = Report::default();
     let (mut table, mut hits) = context.files(&rule.path, &mut report);
     if let Some(name) = &rule.name {
-        hits.retain(|hit| name.0.is_match(&hit.stem()));
+        hits.retain(|hit| name.regex().is_match(&hit.stem()));
         table.files_matched = hits.len();
     }
     newest(&mut hits, rule.max_files, &mut report);
@@ -32,8 +32,8 @@ fn row(rule: &Files, hit: &Hit) -> crate::Row {
     let Some(name) = &rule.name else {
         return row;
     };
-    let captures = name.0.captures(&stem);
-    for group in name.0.capture_names().flatten() {
+    let captures = name.regex().captures(&stem);
+    for group in name.regex().capture_names().flatten() {
         let found = captures.as_ref().and_then(|captures| captures.name(group));
         row.insert(
             group.to_owned(),

@@ -138,7 +138,7 @@ impl Files<'_> {
         };
         let text = String::from_utf8_lossy(&text);
         let captures = pattern
-            .0
+            .regex()
             .captures(text.strip_prefix('\u{feff}').unwrap_or(&text));
         let found =
             captures.and_then(|c| c.get(1).or_else(|| c.get(0)).map(|m| m.as_str().to_owned()));

@@ -113,7 +113,7 @@ fn passes(ops: &Ops, value: &Value, fields: &dyn Fields, world: Option<&World>) 
         && ops
             .matches
             .as_ref()
-            .is_none_or(|p| text.is_some_and(|text| p.0.is_match(text)))
+            .is_none_or(|p| text.is_some_and(|text| p.regex().is_match(text)))
         && ops.under.as_ref().is_none_or(|name| {
             let folders = other(name);
             path().is_some_and(|path| texts(&folders).any(|folder| under(path, folder)))

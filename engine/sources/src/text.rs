@@ -61,7 +61,7 @@ fn rows(rule: &Text, hit: &Hit, report: &mut Report) -> Option<Vec<Row>> {
             let (row, all) = of_file(rule, &text, base);
             if !all && cut {
                 report.gap(beyond(rule, hit, "a pattern may fit"));
-            } else if !all && !rule.pattern.iter().any(|p| p.0.is_match(&text)) {
+            } else if !all && !rule.pattern.iter().any(|p| p.regex().is_match(&text)) {
                 report.strange(&hit.recorded, 0, "no pattern fits it");
             }
             vec![row]
@@ -72,9 +72,9 @@ fn rows(rule: &Text, hit: &Hit, report: &mut Report) -> Option<Vec<Row>> {
                 let fit = rule
                     .pattern
                     .iter()
-                    .find_map(|p| p.0.captures(line).map(|c| (p, c)))?;
+                    .find_map(|p| p.regex().captures(line).map(|c| (p, c)))?;
                 let mut row = base.clone();
-                take(&fit.0.0, &fit.1, &mut row);
+                take(fit.0.regex(), &fit.1, &mut row);
                 Some(row)
             })
             .collect(),
@@ -93,7 +93,7 @@ fn rows(rule: &Text, hit: &Hit, report: &mut Report) -> Option<Vec<Row>> {
             };
             rule.pattern
                 .iter()
-                .flat_map(|pattern| of(&pattern.0))
+                .flat_map(|pattern| of(pattern.regex()))
                 .collect()
         }
     };
@@ -107,8 +107,8 @@ fn rows(rule: &Text, hit: &Hit, report: &mut Report) -> Option<Vec<Row>> {
 fn of_file(rule: &Text, text: &str, mut row: Row) -> (Row, bool) {
     let mut all = true;
     for pattern in rule.pattern.iter() {
-        match pattern.0.captures(text) {
-            Some(captures) => take(&pattern.0, &captures, &mut row),
+        match pattern.regex().captures(text) {
+            Some(captures) => take(pattern.regex(), &captures, &mut row),
             None => all = false,
         }
     }
@@ -138,7 +138,7 @@ fn empty(rule: &Text, hit: &Hit) -> Row {
     let groups = rule
         .pattern
         .iter()
-        .flat_map(|p| p.0.capture_names().flatten());
+        .flat_map(|p| p.regex().capture_names().flatten());
     for group in groups {
         row.insert(group.to_owned(), Value::Null);
     }

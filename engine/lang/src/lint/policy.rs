@@ -13,17 +13,21 @@ pub(super) fn check(lint: &mut Lint, policy: Option<&CompiledPolicy>) {
     let Some(policy) = policy else {
         return;
     };
+    // One that does not compile has been reported.
+    let Ok(ast) = policy.ast() else {
+        return;
+    };
     let source = &lint.files[usize::from(policy.file).min(lint.files.len() - 1)];
-    let Some(row) = entry(lint, policy, source) else {
+    let Some(row) = entry(lint, ast, source) else {
         return;
     };
     let known = lint.row();
     if !known.unsure {
-        for read in reads(&policy.ast, &row) {
+        for read in reads(ast, &row) {
             field(lint, source, &read, &known);
         }
     }
-    for (key, position) in answers(&policy.ast) {
+    for (key, position) in answers(ast) {
         if !ANSWER_KEYS.contains(&key.as_str()) {
             let message = format!("the policy answers with `{key}`");
             let help = correct(&key, ANSWER_KEYS, "an answer may hold");
@@ -60,8 +64,8 @@ fn unused(lint: &mut Lint) {
 }
 
 /// Checks the entry and gives the name of its first parameter.
-fn entry(lint: &mut Lint, policy: &CompiledPolicy, source: &SourceText) -> Option<String> {
-    let all: Vec<_> = policy.ast.iter_functions().collect();
+fn entry(lint: &mut Lint, ast: &AST, source: &SourceText) -> Option<String> {
+    let all: Vec<_> = ast.iter_functions().collect();
     let named = || all.iter().filter(|f| f.name == ENTRY);
     if let Some(found) = named().find(|f| f.params.len() == 2) {
         return Some(found.params[0].to_owned());

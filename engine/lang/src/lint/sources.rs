@@ -155,7 +155,7 @@ fn file_fields(jsonl: &Jsonl) -> BTreeSet<String> {
     let groups = jsonl
         .name
         .iter()
-        .flat_map(|n| n.0.capture_names().flatten());
+        .flat_map(|n| n.regex().capture_names().flatten());
     groups.chain(FILE_FIELDS).map(str::to_owned).collect()
 }
 

@@ -132,7 +132,7 @@ impl<'r> Plan<'r> {
             if take
                 .skip_matching
                 .iter()
-                .any(|pattern| pattern.0.is_match(text))
+                .any(|pattern| pattern.regex().is_match(text))
             {
                 return Fit::Skipped;
             }

@@ -183,10 +183,10 @@ fn groups(rule: &Jsonl, fields: &mut Row) -> bool {
         .and_then(Value::as_str)
         .unwrap_or_default()
         .to_owned();
-    let Some(captures) = pattern.0.captures(&stem) else {
+    let Some(captures) = pattern.regex().captures(&stem) else {
         return false;
     };
-    for group in pattern.0.capture_names().flatten() {
+    for group in pattern.regex().capture_names().flatten() {
         let value = captures
             .name(group)
             .map_or(Value::Null, |m| m.as_str().into());

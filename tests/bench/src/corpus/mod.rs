@@ -151,7 +151,7 @@ fn uuid(rng: &mut Rng) -> String {
 }
 
 fn moment(rng: &mut Rng) -> i64 {
-    START_MS + rng.i64(..SPAN_MS)
+    START_MS + rng.i64(0..SPAN_MS)
 }
 
 fn rfc3339(ms: i64) -> Result<String, Failure> {
