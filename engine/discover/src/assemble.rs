@@ -37,16 +37,20 @@ pub fn assemble(
     coverage: Option<&Coverage>,
 ) -> Assembly {
     let rows = &loaded.rule.rows;
-    let joins = indexes(rows, tables);
+    let joins = indexes(loaded, tables);
     let mut out = Assembly::default();
     let mut given: HashSet<String> = HashSet::new();
+    let dropped = rows.filter.as_ref();
+    let dropped =
+        dropped.map(|filter| format!("not of this surface, which is: {}", described(filter)));
+    let plain: Vec<&String> = known.iter().filter(|name| !name.contains('.')).collect();
     for source in rows.from.iter().flat_map(|from| from.iter()) {
         let Some(table) = tables.tables.get(source.value.as_str()) else {
             continue;
         };
         let mut from_here = Vec::new();
         for base in &table.rows {
-            let row = complete(rows, base, &joins, tables, world, known);
+            let row = complete(rows, base, &joins, tables, world, &plain);
             let session = rows
                 .session
                 .as_ref()
@@ -71,11 +75,15 @@ pub fn assemble(
                     roots: &tables.roots,
                     session: &session,
                     targeted: Targeted::None,
+                    words: false,
                     coverage: coverage.map(|coverage| (loaded, coverage)),
                 };
                 if !scope.eval(filter).holds {
-                    let reason = format!("not of this surface, which is: {}", described(filter));
-                    *out.dropped.entry(reason).or_default() += 1;
+                    let reason = dropped.as_deref().unwrap_or_default();
+                    match out.dropped.get_mut(reason) {
+                        Some(count) => *count += 1,
+                        None => drop(out.dropped.insert(reason.to_owned(), 1)),
+                    }
                     continue;
                 }
             }
@@ -96,10 +104,35 @@ struct Indexed<'t> {
     join: &'t Join,
     table: Option<&'t Table>,
     rows: HashMap<String, &'t Row>,
+    /// What of a whole document every row gets.
+    document: Option<Row>,
 }
 
-fn indexes<'t>(rows: &'t Rows, tables: &'t Tables) -> Vec<Indexed<'t>> {
-    let joins = rows.join.iter().flatten();
+/// The fields of a document that rows get: all but those that only answer `member_of` and
+/// `value_of` joins. Such lists are long, and every row would carry them.
+fn shared(loaded: &LoadedRule, join: &Join, document: &Row) -> Row {
+    let joins = || loaded.rule.rows.join.iter().flatten();
+    let answers = |field: &str| {
+        joins().any(|other| {
+            let asked = [&other.member_of, &other.value_of];
+            let mut asked = asked.into_iter().flatten();
+            other.with.value == join.with.value && asked.any(|asked| asked.value == field)
+        })
+    };
+    let named = |field: &str| {
+        let full = format!("{}.{field}", join.name.value);
+        let script = loaded.policy.as_ref();
+        loaded.files.iter().any(|file| file.text.contains(&full))
+            || script.is_some_and(|policy| policy.text.contains(field))
+    };
+    let fields = document.iter();
+    let kept = fields.filter(|(field, _)| !answers(field) || named(field));
+    kept.map(|(field, value)| (field.clone(), value.clone()))
+        .collect()
+}
+
+fn indexes<'t>(loaded: &'t LoadedRule, tables: &'t Tables) -> Vec<Indexed<'t>> {
+    let joins = loaded.rule.rows.join.iter().flatten();
     joins
         .map(|join| {
             let table = tables.tables.get(join.with.value.as_str());
@@ -113,10 +146,13 @@ fn indexes<'t>(rows: &'t Rows, tables: &'t Tables) -> Vec<Indexed<'t>> {
                     }
                 }
             }
+            let document = table.filter(|_| join.on.value == "*" && !join.exists);
+            let document = document.and_then(|table| table.doc.as_ref());
             Indexed {
                 join,
                 table,
                 rows: index,
+                document: document.map(|document| shared(loaded, join, document)),
             }
         })
         .collect()
@@ -128,9 +164,13 @@ fn complete(
     joins: &[Indexed],
     tables: &Tables,
     world: &World,
-    known: &[String],
+    known: &[&String],
 ) -> Row {
-    let mut row = base.clone();
+    let mut row = Row::with_capacity(base.len() + joins.len() + known.len() / 2);
+    row.extend(
+        base.iter()
+            .map(|(field, value)| (field.clone(), value.clone())),
+    );
     for indexed in joins {
         // A join may go on from what an earlier one brought.
         let found = joined(indexed, &row);
@@ -156,8 +196,8 @@ fn complete(
     // Every known field is there, null when absent: a script that asks for a field no source
     // gives is then a mistake, and not a row without that field.
     for name in known {
-        if !name.contains('.') && !row.contains_key(name) {
-            row.insert(name.clone(), Value::Null);
+        if !row.contains_key(*name) {
+            row.insert((*name).clone(), Value::Null);
         }
     }
     row
@@ -171,6 +211,7 @@ fn joined(indexed: &Indexed, row: &Row) -> Value {
         return Value::Bool(any);
     }
     if join.on.value == "*" {
+        let document = indexed.document.as_ref();
         return document.map_or(Value::Null, |doc| Value::Object(doc.clone()));
     }
     let key = text(value(row, &join.on));

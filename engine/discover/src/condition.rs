@@ -18,6 +18,9 @@ pub struct Scope<'a> {
     pub roots: &'a BTreeMap<String, String>,
     pub session: &'a str,
     pub targeted: Targeted,
+    /// Whether anybody reads the words of an outcome; without that they stay empty, since
+    /// most of the cost of a condition is saying what it saw.
+    pub words: bool,
     /// Hears about every leaf that is evaluated.
     pub coverage: Option<(&'a LoadedRule, &'a Coverage)>,
 }
@@ -82,7 +85,7 @@ impl Scope<'_> {
                 }
                 Outcome {
                     holds: true,
-                    why: seen.join(", "),
+                    why: self.say(|| seen.join(", ")),
                 }
             }
             Cond::Any(list) => {
@@ -96,14 +99,14 @@ impl Scope<'_> {
                 }
                 Outcome {
                     holds: false,
-                    why: format!("none of: {}", seen.join("; ")),
+                    why: self.say(|| format!("none of: {}", seen.join("; "))),
                 }
             }
             Cond::Not(inner) => {
                 let outcome = self.eval(inner);
                 Outcome {
                     holds: !outcome.holds,
-                    why: format!("not ({})", outcome.why),
+                    why: self.say(|| format!("not ({})", outcome.why)),
                 }
             }
             Cond::Fact(name) => {
@@ -118,15 +121,15 @@ impl Scope<'_> {
                 match answer {
                     Ok(holds) => Outcome {
                         holds,
-                        why: format!(
-                            "fact {} {}",
-                            name.value,
-                            if holds { "holds" } else { "does not hold" }
-                        ),
+                        why: self.say(|| {
+                            let does = if holds { "holds" } else { "does not hold" };
+                            format!("fact {} {does}", name.value)
+                        }),
                     },
                     Err(reason) => Outcome {
                         holds: false,
-                        why: format!("fact {} cannot be established: {reason}", name.value),
+                        why: self
+                            .say(|| format!("fact {} cannot be established: {reason}", name.value)),
                     },
                 }
             }
@@ -144,7 +147,7 @@ impl Scope<'_> {
                 };
                 Outcome {
                     holds,
-                    why: seen.to_owned(),
+                    why: self.say(|| seen.to_owned()),
                 }
             }
             Cond::Env(names) => self.any_of(names, "set", |name| self.world.env(name).is_some()),
@@ -157,10 +160,15 @@ impl Scope<'_> {
                 self.note(name.span, holds);
                 Outcome {
                     holds,
-                    why: format!("{} {wanted}, saw {}", name.value, shown(value)),
+                    why: self.say(|| format!("{} {wanted}, saw {}", name.value, shown(value))),
                 }
             }
         }
+    }
+
+    /// Words, where anybody reads them.
+    pub fn say(&self, words: impl FnOnce() -> String) -> String {
+        if self.words { words() } else { String::new() }
     }
 
     fn note(&self, leaf: Span, holds: bool) {
@@ -177,24 +185,24 @@ impl Scope<'_> {
         match names.iter().find(|name| is(name)) {
             Some(name) => Outcome {
                 holds: true,
-                why: format!("{} is {what}", name.value),
+                why: self.say(|| format!("{} is {what}", name.value)),
             },
             None => Outcome {
                 holds: false,
-                why: format!("{} is not {what}", listed_names(names)),
+                why: self.say(|| format!("{} is not {what}", listed_names(names))),
             },
         }
     }
 
     fn test(&self, test: &Test, value: &Value) -> (bool, String) {
         match test {
-            Test::Equals(want) => (equals(value, want), format!("is {}", shown(want))),
+            Test::Equals(want) => (
+                equals(value, want),
+                self.say(|| format!("is {}", shown(want))),
+            ),
             Test::In(list) => (
                 list.iter().any(|want| equals(value, want)),
-                format!(
-                    "is one of {}",
-                    list.iter().map(shown).collect::<Vec<_>>().join(", ")
-                ),
+                self.say(|| one_of(list)),
             ),
             Test::Ops(ops) => self.ops(ops, value),
         }
@@ -204,59 +212,52 @@ impl Scope<'_> {
         let text = value.as_str();
         let mut holds = true;
         let mut wanted = Vec::new();
-        let mut note = |ok: bool, words: String| {
+        let mut note = |ok: bool, words: &dyn Fn() -> String| {
             holds &= ok;
-            wanted.push(words);
+            if self.words {
+                wanted.push(words());
+            }
         };
         let yes_no = |want: bool, yes: &str, no: &str| if want { yes.into() } else { no.into() };
         if let Some(want) = ops.present {
-            note(
-                blank(value) != want,
-                yes_no(want, "is present", "is absent"),
-            );
+            note(blank(value) != want, &|| {
+                yes_no(want, "is present", "is absent")
+            });
         }
         if let Some(want) = ops.blank {
-            note(
-                blank(value) == want,
-                yes_no(want, "is blank", "is not blank"),
-            );
+            note(blank(value) == want, &|| {
+                yes_no(want, "is blank", "is not blank")
+            });
         }
         if let Some(want) = &ops.equals {
-            note(equals(value, want), format!("is {}", shown(want)));
+            note(equals(value, want), &|| format!("is {}", shown(want)));
         }
         if let Some(list) = &ops.one_of {
             let ok = list.iter().any(|want| equals(value, want));
-            note(
-                ok,
-                format!(
-                    "is one of {}",
-                    list.iter().map(shown).collect::<Vec<_>>().join(", ")
-                ),
-            );
+            note(ok, &|| one_of(list));
         }
         if let Some(pattern) = &ops.matches {
             let ok = text.is_some_and(|t| pattern.regex().is_match(t));
-            note(ok, format!("matches /{}/", pattern.as_str()));
+            note(ok, &|| format!("matches /{}/", pattern.as_str()));
         }
         if let Some(want) = ops.uuid {
             let ok = text.is_some_and(is_uuid) == want;
-            note(ok, yes_no(want, "is a UUID", "is no UUID"));
+            note(ok, &|| yes_no(want, "is a UUID", "is no UUID"));
         }
         if let Some(folders) = &ops.under {
             let ok =
                 text.is_some_and(|t| listed(self::value(self.row, folders)).any(|d| under(t, d)));
-            note(ok, format!("lies under {}", folders.value));
+            note(ok, &|| format!("lies under {}", folders.value));
         }
         if let Some(want) = ops.exists {
             let ok = text.is_some_and(|t| !t.is_empty() && self.world.exists(t)) == want;
-            note(ok, yes_no(want, "exists", "does not exist"));
+            note(ok, &|| yes_no(want, "exists", "does not exist"));
         }
         if let Some(want) = ops.dir_exists {
             let ok = text.is_some_and(|t| !t.is_empty() && self.world.dir_exists(t)) == want;
-            note(
-                ok,
-                yes_no(want, "is a folder that exists", "is no folder that exists"),
-            );
+            note(ok, &|| {
+                yes_no(want, "is a folder that exists", "is no folder that exists")
+            });
         }
         if let Some(want) = ops.lock_held {
             let held = text
@@ -267,37 +268,36 @@ impl Scope<'_> {
                 Some(None) => false,
                 held => held.flatten().unwrap_or(false) == want,
             };
-            note(ok, yes_no(want, "is locked", "is not locked"));
+            note(ok, &|| yes_no(want, "is locked", "is not locked"));
         }
         if let Some(want) = ops.pid_alive {
             let ok = pid(value).is_some_and(|pid| self.world.pid_alive(pid, None)) == want;
-            note(
-                ok,
-                yes_no(want, "is a running process", "is no running process"),
-            );
+            note(ok, &|| {
+                yes_no(want, "is a running process", "is no running process")
+            });
         }
         if let Some(span) = &ops.newer_than {
             let now = self.world.now().as_millis();
             let ok = value
                 .as_i64()
                 .is_some_and(|at| now.saturating_sub(at) <= span.0);
-            note(ok, format!("is newer than {} s", span.0 / 1000));
+            note(ok, &|| format!("is newer than {} s", span.0 / 1000));
         }
         if let Some(other) = &ops.same_as {
             let same = !blank(value) && value == self::value(self.row, other);
-            note(same, format!("equals {}", other.value));
+            note(same, &|| format!("equals {}", other.value));
         }
         if let Some(other) = &ops.slug_of {
             let ok = text
                 .zip(self::value(self.row, other).as_str())
                 .is_some_and(|(path, folder)| axiowl_sources::record::slug_matches(path, folder));
-            note(ok, format!("is the folder that {} names", other.value));
+            note(ok, &|| format!("is the folder that {} names", other.value));
         }
         if let Some(other) = &ops.md5_of {
             let ok = text
                 .zip(self::value(self.row, other).as_str())
                 .is_some_and(|(text, digest)| axiowl_sources::record::md5_matches(text, digest));
-            note(ok, format!("has the MD5 in {}", other.value));
+            note(ok, &|| format!("has the MD5 in {}", other.value));
         }
         if let Some(want) = &ops.has {
             let ok = match value {
@@ -305,10 +305,15 @@ impl Scope<'_> {
                 Value::Object(map) => want.as_str().is_some_and(|key| map.contains_key(key)),
                 _ => false,
             };
-            note(ok, format!("holds {}", shown(want)));
+            note(ok, &|| format!("holds {}", shown(want)));
         }
         (holds, wanted.join(" and "))
     }
+}
+
+fn one_of(list: &[Value]) -> String {
+    let list: Vec<String> = list.iter().map(shown).collect();
+    format!("is one of {}", list.join(", "))
 }
 
 fn listed_names(names: &[At<String>]) -> String {

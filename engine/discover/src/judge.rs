@@ -50,8 +50,25 @@ struct Record<'a> {
     steps: Vec<Step>,
 }
 
+/// Words for a step, made only when somebody reads them.
+trait Words {
+    fn words(self) -> String;
+}
+
+impl Words for &str {
+    fn words(self) -> String {
+        self.into()
+    }
+}
+
+impl<F: FnOnce() -> String> Words for F {
+    fn words(self) -> String {
+        self()
+    }
+}
+
 impl Record<'_> {
-    fn note(&mut self, stage: &str, ok: bool, text: impl Into<String>, span: Option<Span>) {
+    fn note(&mut self, stage: &str, ok: bool, text: impl Words, span: Option<Span>) {
         if let (true, Some(coverage), Some(span)) = (ok, self.coverage, span) {
             coverage.entry(self.loaded, span);
         }
@@ -60,7 +77,7 @@ impl Record<'_> {
             self.steps.push(Step {
                 stage: stage.into(),
                 ok,
-                text: text.into(),
+                text: text.words(),
                 at,
             });
         }
@@ -96,13 +113,14 @@ impl Bench<'_> {
             roots: &self.tables.roots,
             session,
             targeted: targeted(self.target, session, &full, &[]),
+            words: self.trace,
             coverage: self.coverage.map(|coverage| (self.loaded, coverage)),
         };
 
         let (kind, said) = self.kind(&scope, &mut record);
         let name = rule.name.as_ref().and_then(|naming| {
             naming::choose(naming, &scope, &mut |ok, words, span| {
-                record.note("name", ok, words, span);
+                record.note("name", ok, || words, span);
             })
         });
         if let Some(name) = &name {
@@ -144,17 +162,17 @@ impl Bench<'_> {
             match reviewer.review(row, &context) {
                 Ok(opinion) => {
                     if let Some(veto) = opinion.veto {
-                        record.note("policy", false, format!("veto: {veto}"), None);
+                        record.note("policy", false, || format!("veto: {veto}"), None);
                         error.get_or_insert(veto);
                         (enroll, send) = (false, false);
                     }
                     if let Some(demote) = opinion.demote {
-                        record.note("policy", false, format!("demote: {demote}"), None);
+                        record.note("policy", false, || format!("demote: {demote}"), None);
                         demoted = Some(demote);
                         (enroll, send) = (false, false);
                     }
                     for note in &opinion.notes {
-                        record.note("policy", true, format!("note: {note}"), None);
+                        record.note("policy", true, || format!("note: {note}"), None);
                     }
                     if enroll || send {
                         record.note("policy", true, "no objection", None);
@@ -163,7 +181,7 @@ impl Bench<'_> {
                     free_aliases = opinion.aliases;
                 }
                 Err(why) => {
-                    record.note("policy", false, format!("failed: {why}"), None);
+                    record.note("policy", false, || format!("failed: {why}"), None);
                     issue = Some(Issue::new(
                         codes::POLICY_FAILED,
                         format!("{session}: the policy failed, the row is evidence only: {why}"),
@@ -174,7 +192,7 @@ impl Bench<'_> {
             }
         }
         if let Some(bar) = &barred {
-            record.note("gate", false, bar.clone(), None);
+            record.note("gate", false, || bar.clone(), None);
             (enroll, send) = (false, false);
         } else if enroll || send {
             record.note("gate", true, "every engine gate passes", None);
@@ -251,7 +269,7 @@ impl Bench<'_> {
             record.note(
                 "kind",
                 holds,
-                format!("{}: {why}", rule.is),
+                || format!("{}: {why}", rule.is),
                 Some(rule.span),
             );
             if holds {
@@ -269,7 +287,7 @@ impl Bench<'_> {
             record.note(
                 "status",
                 holds,
-                format!("{}: {why}", rule.is),
+                || format!("{}: {why}", rule.is),
                 Some(rule.span),
             );
             if holds {
@@ -289,7 +307,7 @@ impl Bench<'_> {
             record.note(
                 "proof",
                 holds,
-                format!("{}: {why}", rung.source.value),
+                || format!("{}: {why}", rung.source.value),
                 Some(rung.span),
             );
             if holds {

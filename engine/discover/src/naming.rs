@@ -35,14 +35,14 @@ pub fn choose(
         let from = &candidate.from.value;
         let barred = candidate.when.as_ref().map(|when| scope.eval(when));
         if let Some(outcome) = barred.filter(|outcome| !outcome.holds) {
-            let words = format!("{label} ({from}): not here, {}", outcome.why);
+            let words = scope.say(|| format!("{label} ({from}): not here, {}", outcome.why));
             note(false, words, Some(candidate.span));
             continue;
         }
         let Some(raw) = text(value(row, from)) else {
             note(
                 false,
-                format!("{label} ({from}): absent"),
+                scope.say(|| format!("{label} ({from}): absent")),
                 Some(candidate.span),
             );
             continue;
@@ -52,16 +52,17 @@ pub fn choose(
                 let weak = if candidate.weak { ", weak" } else { "" };
                 note(
                     true,
-                    format!("{label} ({from}): {text:?}{weak}"),
+                    scope.say(|| format!("{label} ({from}): {text:?}{weak}")),
                     Some(candidate.span),
                 );
                 for later in naming.candidates.iter().skip(place + 1) {
-                    let seen = self::text(value(row, &later.from.value))
-                        .map_or("absent".into(), |raw| {
-                            format!("saw {:?}", clip(&display_safe(&raw), 60))
-                        });
-                    let words =
-                        format!("{} ({}): not needed, {seen}", later.label, later.from.value);
+                    let words = scope.say(|| {
+                        let seen = self::text(value(row, &later.from.value))
+                            .map_or("absent".into(), |raw| {
+                                format!("saw {:?}", clip(&display_safe(&raw), 60))
+                            });
+                        format!("{} ({}): not needed, {seen}", later.label, later.from.value)
+                    });
                     note(false, words, Some(later.span));
                 }
                 return Some(Name {
@@ -71,12 +72,11 @@ pub fn choose(
                 });
             }
             Err(why) => {
-                let seen = clip(&display_safe(&raw), 60);
-                note(
-                    false,
-                    format!("{label} ({from}): {why}, saw {seen:?}"),
-                    Some(candidate.span),
-                );
+                let words = scope.say(|| {
+                    let seen = clip(&display_safe(&raw), 60);
+                    format!("{label} ({from}): {why}, saw {seen:?}")
+                });
+                note(false, words, Some(candidate.span));
             }
         }
     }
@@ -89,7 +89,7 @@ pub fn choose(
         let bare = session.rsplit_once(':').map_or(session, |(_, bare)| bare);
         note(
             true,
-            format!("session id in place of a name: {bare:?}, weak"),
+            scope.say(|| format!("session id in place of a name: {bare:?}, weak")),
             None,
         );
         return Some(Name {
@@ -216,6 +216,7 @@ mod tests {
                 roots: &roots,
                 session: "s1",
                 targeted: Targeted::None,
+                words: true,
                 coverage: None,
             };
             let mut notes = Vec::new();

@@ -71,7 +71,7 @@ codes! {
     INCOMPLETE = "AX040", "A part that every rule needs is missing",
         "A rule needs `roots`, `sources`, `rows.from`, `rows.session` and `name.candidates`, its own or from the rule it shares. Without `proof` nothing could ever enrol, so the ladder has at least one rung.";
     NO_EFFECT = "AX041", "A setting that does nothing here",
-        "Two settings contradict each other, or one works only together with another that is not there: `last_by` needs `per: line`, `skip_matching` needs `skip_empty`, `each.column` belongs to SQLite sources, and so on. It is refused because it does not do what was meant.";
+        "Two settings contradict each other, or one works only together with another that is not there: `last_by` needs `per: line`, `titled_by` needs `then: whole`, `skip_matching` needs `skip_empty`, `each.column` belongs to SQLite sources, and so on. It is refused because it does not do what was meant.";
     UNREACHABLE = "AX050", "A part that can never be reached",
         "Statuses, kinds and proof rungs are tried in order, and the first that holds decides. What follows one without a condition, or repeats the condition of an earlier one, is never reached.";
     DUPLICATE_CANDIDATE = "AX051", "A name candidate that stands twice",

@@ -211,7 +211,10 @@ impl Source {
             Self::MutationLog(s) => of(s.fields.keys(), &["fields"]),
             Self::Json(s) | Self::Yaml(s) | Self::Toml(s) => of(s.fields.keys(), &["fields"]),
             Self::Text(s) => {
-                let groups = s.pattern.iter().flat_map(|p| p.regex().capture_names().flatten());
+                let groups = s
+                    .pattern
+                    .iter()
+                    .flat_map(|p| p.regex().capture_names().flatten());
                 groups.map(|group| (group, vec!["pattern"])).collect()
             }
             Self::PbText(s) => of(s.fields.keys(), &["fields"]),
@@ -223,7 +226,10 @@ impl Source {
             }
             Self::Folder(s) => of(s.fields.keys(), &["fields"]),
             Self::Files(s) => {
-                let groups = s.name.iter().flat_map(|p| p.regex().capture_names().flatten());
+                let groups = s
+                    .name
+                    .iter()
+                    .flat_map(|p| p.regex().capture_names().flatten());
                 groups.map(|group| (group, vec!["name"])).collect()
             }
             Self::Tsv(s) => of(s.columns.keys(), &["columns"]),

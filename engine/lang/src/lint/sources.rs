@@ -7,7 +7,9 @@ use crate::at::At;
 use crate::codes;
 use crate::fields;
 use crate::scalar::ByteSize;
-use crate::source::{FILE_FIELDS, Jsonl, KEY_FIELD, Per, STATE_ROOT, Source, TORN_FIELD, Take};
+use crate::source::{
+    FILE_FIELDS, Jsonl, KEY_FIELD, Per, STATE_ROOT, Source, TORN_FIELD, Take, Then,
+};
 use std::collections::BTreeSet;
 
 pub(super) fn check(lint: &mut Lint) {
@@ -136,6 +138,15 @@ fn lines(lint: &mut Lint, name: &str, jsonl: &Jsonl) {
         let at = lint.key(&["sources", name, "jsonl", "unless_in", field]);
         lint.known_field(field, at, &known);
         lint.foreign_field(other);
+    }
+    for field in &jsonl.titled_by {
+        let at = lint.place(field.span);
+        if jsonl.then == Then::Stop {
+            let message = "`titled_by` says when `then: whole` is not needed, which is not set";
+            lint.no_effect(at, message, "set `then: whole`, or leave `titled_by` out");
+        } else {
+            lint.known_field(field, at, &known);
+        }
     }
     if let Some(last_by) = &jsonl.last_by {
         let at = lint.place(last_by.span);

@@ -40,6 +40,10 @@ pub struct Jsonl {
     /// discovery and all of it in `explain` and `discover --deep`.
     #[serde(default)]
     pub then: Then,
+    /// Fields that name a session although they are no strong names: `then: whole` looks no
+    /// further where head or tail gives one of them.
+    #[serde(default)]
+    pub titled_by: Vec<At<String>>,
     /// What is taken from the lines.
     pub take: Vec<At<Take>>,
     /// The sorts of records that are known. One of another sort is a sign that the provider

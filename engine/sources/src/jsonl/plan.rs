@@ -69,6 +69,9 @@ impl<'r> Plan<'r> {
             let both = (source.to_owned(), field.to_owned());
             options.strong_fields.contains(&both)
         };
+        let names = |field: &str| {
+            strong(field) || rule.titled_by.iter().any(|title| title.as_str() == field)
+        };
         let mut filters = Vec::new();
         for take in &rule.take {
             if let Some(filter) = &take.filter {
@@ -81,7 +84,7 @@ impl<'r> Plan<'r> {
         let (probes, numbers) = Probes::new(rule.take.iter().map(|take| take.probe.as_deref()));
         let takes = rule.take.iter().zip(numbers);
         let takes = takes
-            .map(|(take, probe)| Planned::new(take, probe, &fields, &strong))
+            .map(|(take, probe)| Planned::new(take, probe, &fields, &names))
             .collect();
         let any_strong = fields.iter().any(|field| strong(field));
         Self {
