@@ -129,3 +129,33 @@ fn recorded_homes_stay_untouched_byte_for_byte() {
         assert_eq!(contents(&copy), before, "{home}");
     }
 }
+
+/// OpenCode 1.1.65 kept its sessions as JSON files, which no later version opens: they are said
+/// to be there and not read (C403).
+#[test]
+fn c403_a_home_of_the_json_storage_is_reported_and_not_read() {
+    let Some(samples) = samples() else { return };
+    let world = Path::new(ROOT).join("fixtures/samples/world.yaml");
+    let home = samples.join("opencode/1.1.65");
+    let run = Axiowl::new().run(&[
+        "discover",
+        "opencode-cli",
+        "--json",
+        "--home",
+        home.to_str().expect("text"),
+        "--world",
+        world.to_str().expect("text"),
+    ]);
+    assert_eq!(run.code, 0, "{run}");
+    assert!(run.lines("discovered_agent").is_empty(), "{run}");
+    let summary = &run.lines("discovery_summary")[0];
+    let issues = summary["issues"].as_array().expect("issues");
+    assert_eq!(issues.len(), 1, "{run}");
+    assert_eq!(issues[0]["code"], "unsupported_store");
+    let path = issues[0]["path"].as_str().expect("a path");
+    assert!(
+        path.ends_with("ses_dd32acbf1ffeskdc17DHnsYJa3.json"),
+        "{path}"
+    );
+    assert_eq!(summary["verdict"], "verified");
+}

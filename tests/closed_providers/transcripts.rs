@@ -24,7 +24,7 @@ pub fn read<T>(
     let spec = WorldSpec::parse("world.yaml", &world).expect("world");
     let world = World::fixture(folder, &spec);
     let found = row_of(rule, &world, session, &Options::default()).expect("the session");
-    let reader = TranscriptReader::of_row(rule, &world, &found.row, &found.roots);
+    let reader = TranscriptReader::of(rule, &world, &found, u64::MAX);
     look(&mut reader.expect("a transcript"))
 }
 

@@ -11,8 +11,8 @@ use crate::report::Report;
 use crate::roots::{self, Root};
 use crate::sqlite::Copies;
 use crate::{
-    Row, World, command, convert, document, files, folder, jsonl, mutation_log, pbtext, protobuf,
-    sqlite, text, tsv, unread,
+    Cancel, Row, World, command, convert, document, files, folder, jsonl, mutation_log, pbtext,
+    protobuf, sqlite, text, tsv, unread,
 };
 use axiowl_lang::at::At;
 use axiowl_lang::fields::followed_source;
@@ -42,6 +42,8 @@ pub struct ReadOptions {
     pub allow_commands: bool,
     /// Bytes of a SQLite store and its log that a private copy is made of.
     pub copy_bytes: u64,
+    /// Ends the run early.
+    pub cancel: Cancel,
 }
 
 impl Default for ReadOptions {
@@ -53,6 +55,7 @@ impl Default for ReadOptions {
             threads: None,
             allow_commands: false,
             copy_bytes: COPY_BYTES,
+            cancel: Cancel::default(),
         }
     }
 }
@@ -198,6 +201,11 @@ pub(crate) fn read_sources(rule: &Rule, world: &World, options: &ReadOptions) ->
             break;
         }
         for (name, source) in next {
+            if options.cancel.is_cancelled() {
+                // Every source has a table, so that none is taken for a broken rule.
+                tables.insert(name.clone(), Table::default());
+                continue;
+            }
             let context = Context {
                 world,
                 options,
@@ -225,6 +233,13 @@ pub(crate) fn read_sources(rule: &Rule, world: &World, options: &ReadOptions) ->
         by_source.insert(name, vec![Issue::new(codes::RULE_BROKEN, message)]);
     }
     issues.extend(by_source.into_values().flatten());
+    if options.cancel.is_cancelled() {
+        tables
+            .values_mut()
+            .for_each(|table| table.incomplete = true);
+        let message = "the run was ended; what it had not read by then is missing";
+        issues.push(Issue::new(codes::CANCELLED, message));
+    }
     let seen = unread::look(rule, world, &roots, &tables);
     issues.extend(seen.issues);
     let roots = roots

@@ -66,7 +66,7 @@ fn fitting<'r>(connection: &Connection, rule: &'r Sqlite) -> Result<Option<&'r s
 }
 
 /// Whether a table, or a column of one (`table.column`), exists.
-fn is_there(connection: &Connection, name: &str) -> Result<bool, Error> {
+pub(super) fn is_there(connection: &Connection, name: &str) -> Result<bool, Error> {
     let (table, column) = match name.split_once('.') {
         Some((table, column)) => (table, Some(column)),
         None => (name, None),
@@ -281,7 +281,9 @@ impl Found {
         let read = self.rows.len();
         match error.sqlite_error_code() {
             Some(ErrorCode::OperationInterrupted) => {
-                let message = format!("the query took longer than {TIME:?}; {read} rows were read");
+                let message = format!(
+                    "the query took longer than {TIME:?}, or the run was ended; {read} rows were read"
+                );
                 self.gap(hit, codes::CAP, message);
             }
             Some(ErrorCode::TooBig) => {
