@@ -96,6 +96,10 @@ pub struct Table {
     pub incomplete: bool,
     /// Whether a root of the source's paths exists.
     pub root_exists: bool,
+    /// Databases that were read whole and hold no row: nobody has used them yet.
+    pub vacant: BTreeSet<String>,
+    /// Databases that have none of the tables of this source, which some releases do not have.
+    pub not_meant: BTreeSet<String>,
     /// What no part of the source fits: path, line (0 for the whole file) and what it is;
     /// at most [`NOT_UNDERSTOOD_KEPT`].
     pub not_understood: Vec<(String, u64, String)>,
@@ -184,7 +188,7 @@ pub fn read_all(rule: &LoadedRule, world: &World, options: &ReadOptions) -> Tabl
 
 pub(crate) fn read_sources(rule: &Rule, world: &World, options: &ReadOptions) -> Tables {
     let (roots, mut issues) = roots::resolve(rule, world);
-    let copies = Copies::default();
+    let copies = Copies::of_one_state();
     let mut tables: BTreeMap<String, Table> = BTreeMap::new();
     let mut by_source: BTreeMap<&str, Vec<Issue>> = BTreeMap::new();
     // Each round reads the sources whose own sources are there; a circle ends it.

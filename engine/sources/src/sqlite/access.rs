@@ -33,18 +33,35 @@ const ATTEMPTS: usize = 5;
 const HEADER: usize = 32;
 /// Bytes copied between two looks at whether the run is still wanted.
 const PIECE: u64 = 32 << 20;
-/// Bytes of copies that are kept for the other sources of a rule.
+/// Bytes of copies that are kept to be used again, beside the newest.
 const KEPT: u64 = 512 << 20;
 
-/// Private copies made for the sources of one rule, so that several sources of one store
-/// copy it once, and see it in one state.
+/// Private copies that are used again.
 #[derive(Default)]
-pub(crate) struct Copies(Mutex<HashMap<PathBuf, (State, Arc<Copy>)>>);
+pub(crate) struct Copies {
+    kept: Mutex<HashMap<PathBuf, (State, Arc<Copy>)>>,
+    one_state: bool,
+}
 
 impl Copies {
+    /// Copies for the sources of one rule in one run: a store is copied once, and all its
+    /// sources see it in one state, whatever its owner writes meanwhile.
+    pub fn of_one_state() -> Self {
+        Self {
+            one_state: true,
+            ..Self::default()
+        }
+    }
+
+    /// The copy that stands for a store during a whole run.
+    fn of_the_run(&self, path: &Path) -> Option<Arc<Copy>> {
+        let kept = self.kept.lock().ok().filter(|_| self.one_state)?;
+        kept.get(path).map(|(_, copy)| Arc::clone(copy))
+    }
+
     /// The copy of a store that is still in the state it was copied in.
     fn get(&self, path: &Path, state: &State) -> Option<Arc<Copy>> {
-        let kept = self.0.lock().ok()?;
+        let kept = self.kept.lock().ok()?;
         let (copied, copy) = kept.get(path)?;
         (copied == state).then(|| Arc::clone(copy))
     }
@@ -52,7 +69,7 @@ impl Copies {
     /// The copy of a store whose database has not been written since, only its log: it was
     /// not started over, so it still holds all it held.
     fn of_database(&self, path: &Path, state: &State) -> Option<Arc<Copy>> {
-        let kept = self.0.lock().ok()?;
+        let kept = self.kept.lock().ok()?;
         let (copied, copy) = kept.get(path)?;
         let logs = copied.log.as_ref().zip(state.log.as_ref());
         let same_log = logs.is_some_and(|(a, b)| a.inode == b.inode && a.start == b.start);
@@ -60,14 +77,16 @@ impl Copies {
     }
 
     fn keep(&self, path: PathBuf, state: State, copy: &Arc<Copy>) {
-        let Ok(mut kept) = self.0.lock() else {
+        let Ok(mut kept) = self.kept.lock() else {
             return;
         };
         kept.remove(&path);
         let bytes: u64 = kept.values().map(|(state, _)| state.bytes()).sum();
-        if bytes.saturating_add(state.bytes()) <= KEPT {
-            kept.insert(path, (state, Arc::clone(copy)));
+        if bytes.saturating_add(state.bytes()) > KEPT {
+            // The newest stays, however large it is: the next source most likely reads it too.
+            kept.clear();
         }
+        kept.insert(path, (state, Arc::clone(copy)));
     }
 }
 
@@ -98,6 +117,9 @@ pub(super) fn with_database<T>(
     let mut opened = || -> Result<T, Refusal> {
         // SQLite looks for the log beside the file a symlink leads to.
         let path = hit.real.canonicalize()?;
+        if let Some(copy) = copies.of_the_run(&path) {
+            return Ok(read(&mut copy.open(cancel)?)?);
+        }
         let patience = Instant::now() + PATIENCE;
         for _ in 0..ATTEMPTS {
             if cancel.is_cancelled() {
@@ -343,7 +365,7 @@ impl Copy {
         #[cfg(unix)]
         builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o700));
         let copy = Self {
-            folder: builder.tempdir()?,
+            folder: builder.tempdir().map_err(no_place)?,
         };
         let log = beside(path, "-wal");
         // To its end as it is now: a checkpoint may have made it longer since `before`, and a log
@@ -384,6 +406,11 @@ impl Copy {
     }
 }
 
+/// That there is no place for a copy says nothing about the store: not that it vanished.
+fn no_place(error: io::Error) -> io::Error {
+    io::Error::other(format!("no private copy of it can be made: {error}"))
+}
+
 /// Copies at most as many bytes as a copy may have; the kernel shares the blocks where the
 /// file system can.
 fn copy_file(from: &Path, to: &Path, ways: Ways<'_>) -> io::Result<()> {
@@ -391,7 +418,7 @@ fn copy_file(from: &Path, to: &Path, ways: Ways<'_>) -> io::Result<()> {
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut to = options.open(to)?;
+    let mut to = options.open(to).map_err(no_place)?;
     let mut from = File::open(from)?;
     let mut left = ways.most;
     while left > 0 && !ways.cancel.is_cancelled() {

@@ -69,6 +69,12 @@ pub(crate) fn read(rule: &Sqlite, context: &Context<'_>) -> Outcome {
     }
     for (store, found) in all {
         table.note_read(&store.hit.recorded);
+        if found.vacant {
+            table.vacant.insert(store.hit.recorded.clone());
+        }
+        if found.not_meant {
+            table.not_meant.insert(store.hit.recorded.clone());
+        }
         if table.doc.is_none() {
             table.doc = found.doc;
         }

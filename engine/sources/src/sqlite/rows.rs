@@ -28,6 +28,10 @@ pub(super) struct Found {
     pub doc: Option<Row>,
     pub missing: BTreeSet<String>,
     pub report: Report,
+    /// Its tables are there, and hold no row.
+    pub vacant: bool,
+    /// It has none of the tables that the rule asks for first.
+    pub not_meant: bool,
 }
 
 /// Reads a database by its rule. Problems are in the answer's report.
@@ -92,6 +96,7 @@ pub(super) fn quoted(name: &str) -> String {
 
 fn run(connection: &Connection, rule: &Sqlite, hit: &Hit, found: &mut Found) -> Result<(), Error> {
     let Some(sql) = fitting(connection, rule)? else {
+        found.not_meant = true;
         return Ok(());
     };
     let mut statement = connection.prepare(sql)?;
@@ -132,6 +137,7 @@ fn run(connection: &Connection, rule: &Sqlite, hit: &Hit, found: &mut Found) -> 
         }
         found.add(out, rule, hit);
     }
+    found.vacant = number == 0;
     Ok(())
 }
 

@@ -1,9 +1,9 @@
 //! SQLite sources from rule text to rows.
 
 use super::guard;
-use crate::{Cancel, World};
 use crate::harness::{Home, columns, issues, rule};
 use crate::read::{ReadOptions, Tables, read_sources};
+use crate::{Cancel, World};
 use axiowl_lang::world_spec::WorldSpec;
 use axiowl_model::codes;
 use proptest::prelude::*;
