@@ -56,8 +56,7 @@ impl Home {
 fn look(rule: &LoadedRule, home: &Home, session: &str) -> Look {
     let world = home.world();
     let found = row_of(rule, &world, session, &Options::default()).expect("the session");
-    let mut reader =
-        TranscriptReader::of_row(rule, &world, &found.row, &found.roots).expect("a transcript");
+    let mut reader = TranscriptReader::of(rule, &world, &found, u64::MAX).expect("a transcript");
     reader.look(MESSAGE).expect("readable")
 }
 

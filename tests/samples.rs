@@ -129,3 +129,77 @@ fn recorded_homes_stay_untouched_byte_for_byte() {
         assert_eq!(contents(&copy), before, "{home}");
     }
 }
+
+/// Homes without a row in the table, and the test that says why.
+const WITHOUT_ROWS: [(&str, &str); 1] = [(
+    "opencode/1.1.65",
+    "c403_a_home_of_the_json_storage_is_reported_and_not_read",
+)];
+
+/// A recorded home is a folder that holds hidden folders, as a user's does.
+fn homes(samples: &Path) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut left = vec![samples.to_path_buf()];
+    while let Some(folder) = left.pop() {
+        let entries = std::fs::read_dir(&folder).expect("folder");
+        let below: Vec<PathBuf> = entries
+            .map(|entry| entry.expect("entry").path())
+            .filter(|path| path.is_dir())
+            .collect();
+        let hidden = |path: &PathBuf| {
+            let name = path.file_name().expect("a name");
+            name.to_string_lossy().starts_with('.')
+        };
+        if below.iter().any(hidden) {
+            let home = folder.strip_prefix(samples).expect("below");
+            out.push(home.to_string_lossy().into_owned());
+        } else {
+            left.extend(below);
+        }
+    }
+    out.sort();
+    out
+}
+
+#[test]
+fn every_recorded_home_is_in_the_table_or_has_a_test_of_its_own() {
+    let Some(samples) = samples() else { return };
+    let mut named: Vec<String> = tables().into_keys().collect();
+    named.extend(WITHOUT_ROWS.iter().map(|(home, _)| (*home).to_owned()));
+    named.sort();
+    assert_eq!(homes(&samples), named);
+    let own = std::fs::read_to_string(Path::new(ROOT).join(file!())).expect("this file");
+    for (home, test) in WITHOUT_ROWS {
+        assert!(own.contains(&format!("fn {test}()")), "{home}");
+    }
+}
+
+/// OpenCode 1.1.65 kept its sessions as JSON files, which no later version opens: they are said
+/// to be there and not read (C403).
+#[test]
+fn c403_a_home_of_the_json_storage_is_reported_and_not_read() {
+    let Some(samples) = samples() else { return };
+    let world = Path::new(ROOT).join("fixtures/samples/world.yaml");
+    let home = samples.join("opencode/1.1.65");
+    let run = Axiowl::new().run(&[
+        "discover",
+        "opencode-cli",
+        "--json",
+        "--home",
+        home.to_str().expect("text"),
+        "--world",
+        world.to_str().expect("text"),
+    ]);
+    assert_eq!(run.code, 0, "{run}");
+    assert!(run.lines("discovered_agent").is_empty(), "{run}");
+    let summary = &run.lines("discovery_summary")[0];
+    let issues = summary["issues"].as_array().expect("issues");
+    assert_eq!(issues.len(), 1, "{run}");
+    assert_eq!(issues[0]["code"], "unsupported_store");
+    let path = issues[0]["path"].as_str().expect("a path");
+    assert!(
+        path.ends_with("ses_dd32acbf1ffeskdc17DHnsYJa3.json"),
+        "{path}"
+    );
+    assert_eq!(summary["verdict"], "verified");
+}

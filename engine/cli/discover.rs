@@ -2,6 +2,7 @@
 
 use crate::args::{Common, Discover};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::interrupt;
 use crate::output;
 use crate::pass::{self, Pass, PassOptions};
 use crate::setup::{self, Setup};
@@ -44,6 +45,7 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
         dry_run: arguments.dry_run,
         deep: arguments.deep,
         allow_commands: arguments.allow_commands,
+        cancel: interrupt::cancel(),
     };
     let mut fits = true;
     let mut failed = None;
@@ -51,7 +53,7 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
         let pass = match pass::run(&setup, rule, &options) {
             Ok(pass) => pass,
             // One scope's failure does not take the others with it.
-            Err(failure) if arguments.scope == ALL => {
+            Err(failure) if arguments.scope == ALL && !options.cancel.is_cancelled() => {
                 anstream::eprintln!("{}: {failure}", rule.rule.provider.value);
                 failed = Some(failure);
                 continue;

@@ -8,6 +8,7 @@ mod discover;
 mod exit;
 mod explain;
 mod homes;
+mod interrupt;
 mod list;
 mod mcp;
 mod message;

@@ -285,8 +285,8 @@ impl<'a> Look<'a> {
             .ok_or_else(|| unknown("config.yaml does not name the home it stands in any more"))?;
         let found = row_of(rule, &world, &key.session, &options)
             .ok_or_else(|| unknown("the session is not in its provider's store"))?;
-        TranscriptReader::of_row(rule, &world, &found.row, &found.roots)
-            .ok_or_else(|| unknown("its rule describes no transcript"))
+        let most = options.copy_bytes;
+        TranscriptReader::of(rule, &world, &found, most).map_err(|why| unknown(&why.to_string()))
     }
 }
 
@@ -309,8 +309,8 @@ impl TranscriptLook for Look<'_> {
         let evidence = |place: axiowl_discover::Place| Evidence {
             kind: "transcript_record".into(),
             path: Some(place.path),
-            offset: Some(place.offset),
-            row: None,
+            offset: place.offset,
+            row: place.row,
             detail: place.id,
         };
         Ok(Sighting {

@@ -1,6 +1,6 @@
 //! One scope of discovery: find, merge, write down every decision.
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::homes;
 use crate::setup::Setup;
 use axiowl_discover::{Options, Report};
@@ -8,6 +8,7 @@ use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Prune;
 use axiowl_model::{AgentRecord, Decision, DiscoverySummary, Timestamp, Verdict};
 use axiowl_registry::{MergeOptions, MergeReport};
+use axiowl_sources::Cancel;
 use serde_json::json;
 use std::time::SystemTime;
 
@@ -34,6 +35,8 @@ pub struct PassOptions {
     pub deep: bool,
     /// Let `command` sources run their programs.
     pub allow_commands: bool,
+    /// Ends the pass early; nothing is merged then.
+    pub cancel: Cancel,
 }
 
 /// Runs one rule and merges what it found at once.
@@ -45,9 +48,14 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
         node: node.clone(),
         copy_bytes: setup.config.limits.live_store.0,
         allow_commands: options.allow_commands || commands(setup, rule),
+        cancel: options.cancel.clone(),
         ..Options::default()
     };
     let report = homes::discover_all(setup, rule, &discovery)?;
+    if options.cancel.is_cancelled() {
+        let message = "ended before everything was read; nothing was changed";
+        return Err(Failure::new(Exit::Failed, message));
+    }
     // A report that is empty because nothing was understood says nothing about absence.
     let empty_without_reason =
         report.agents.is_empty() && matches!(report.verdict, Verdict::Drift | Verdict::Blind);

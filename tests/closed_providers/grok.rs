@@ -1,6 +1,6 @@
 //! Sessions of Grok Build, an extension of ours.
 
-use super::{Axiowl, ROOT, at_home, case, transcripts};
+use super::{Axiowl, ROOT, at_home, case, told};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -124,7 +124,7 @@ fn with(records: &[Value]) -> Axiowl {
 
 fn said(records: &[Value]) -> Vec<(String, String)> {
     let session = format!("grok:session:{}", numbered(1));
-    transcripts::said("grok", &with(records).path("case"), &session)
+    told::said("grok", &with(records).path("case"), &session)
 }
 
 fn chunk(kind: &str, text: &str, meta: Value) -> Value {
@@ -199,7 +199,7 @@ fn what_the_agent_itself_says_is_no_sign_that_it_was_told() {
     let seen = |kind: &str, meta: Value| {
         let axiowl = with(&[chunk(kind, &text, meta)]);
         let session = format!("grok:session:{}", numbered(1));
-        transcripts::read("grok", &axiowl.path("case"), &session, |reader| {
+        told::read("grok", &axiowl.path("case"), &session, |reader| {
             reader.look(message).expect("read").message.is_some()
         })
     };

@@ -1,42 +1,7 @@
-//! What was said in a session, found from its row by the rule's description.
+//! Transcripts of every provider here.
 
-use super::{Path, ROOT};
-use axiowl_discover::{Options, TranscriptReader, row_of};
-use axiowl_lang::layers::{self, Sources};
-use axiowl_lang::world_spec::WorldSpec;
-use axiowl_sources::World;
-
-/// Reads the transcript of one session of the world beside `world.yaml` in a folder.
-pub fn read<T>(
-    provider: &str,
-    folder: &Path,
-    session: &str,
-    look: impl FnOnce(&mut TranscriptReader) -> T,
-) -> T {
-    let rules = Path::new(ROOT).join("rules");
-    let sources = Sources {
-        disk: Some(&rules),
-        ..Sources::default()
-    };
-    let rules = layers::load_all(&sources);
-    let rule = rules.get(provider).expect("the rule");
-    let world = std::fs::read_to_string(folder.join("world.yaml")).expect("world");
-    let spec = WorldSpec::parse("world.yaml", &world).expect("world");
-    let world = World::fixture(folder, &spec);
-    let found = row_of(rule, &world, session, &Options::default()).expect("the session");
-    let reader = TranscriptReader::of_row(rule, &world, &found.row, &found.roots);
-    look(&mut reader.expect("a transcript"))
-}
-
-/// Role and text of every message.
-pub fn said(provider: &str, folder: &Path, session: &str) -> Vec<(String, String)> {
-    let conversation = read(provider, folder, session, |reader| {
-        reader.conversation(1 << 20).expect("read")
-    });
-    assert!(conversation.complete);
-    let said = conversation.said.into_iter();
-    said.map(|said| (said.role, said.text)).collect()
-}
+use super::{ROOT, told};
+use std::path::Path;
 
 #[test]
 fn transcripts_are_found_from_the_rows_of_every_provider() {
@@ -73,6 +38,10 @@ fn transcripts_are_found_from_the_rows_of_every_provider() {
         let folder = Path::new(ROOT).join(format!("rules/{provider}/fixtures/{case}"));
         let owned = |role: &str, text: &str| (role.to_owned(), text.to_owned());
         let expected = [owned("user", user), owned("assistant", agent)];
-        assert_eq!(said(provider, &folder, session), expected, "{provider}");
+        assert_eq!(
+            told::said(provider, &folder, session),
+            expected,
+            "{provider}"
+        );
     }
 }

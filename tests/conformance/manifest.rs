@@ -263,6 +263,7 @@ fn c467_to_c470_a3_discovery_and_mcp_build_the_same_ids() {
         ("antigravity", "antigravity:cascade:"),
         ("antigravity_cli", "antigravity_cli:conversation:"),
         ("grok", "grok:session:"),
+        ("gemini_cli", "gemini_cli:session:"),
     ]
     .into();
     let rules = rules();

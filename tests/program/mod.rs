@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test file uses the part it needs")]
 
+pub mod scope;
+pub mod told;
+
 use serde_json::Value;
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -210,9 +210,11 @@ fn nothing(seen: &Seen, fit: &mut Fit, listed: &mut dyn FnMut() -> Survey) {
     }
     let matched: usize = seen.bases().map(|table| table.files_matched).sum();
     if matched > 0 {
-        fit.blind(format!(
-            "{matched} files are there and no session was understood"
-        ));
+        if !unused(seen) {
+            fit.blind(format!(
+                "{matched} files are there and no session was understood"
+            ));
+        }
     } else if seen.tables.unread_files == 0 {
         let listed = listed();
         let unmatched: Vec<&str> = listed.unmatched().map(|f| f.recorded.as_str()).collect();
@@ -225,6 +227,16 @@ fn nothing(seen: &Seen, fit: &mut Fit, listed: &mut dyn FnMut() -> Survey) {
         }
         fit.drift(Issue::new(codes::DRIFT, message));
     }
+}
+
+/// Whether every file is a database that was read whole and holds nothing yet. One that has none
+/// of a source's tables counts as such only where another source knows it.
+fn unused(seen: &Seen) -> bool {
+    let known = |path: &String| seen.bases().any(|table| table.vacant.contains(path));
+    seen.bases().all(|table| {
+        let empty = table.vacant.len() + table.not_meant.len();
+        !table.incomplete && empty == table.files_read && table.not_meant.iter().all(known)
+    })
 }
 
 /// Whether a dotted version lies in an inclusive range. What cannot be compared is outside.

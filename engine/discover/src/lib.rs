@@ -24,4 +24,4 @@ mod transcript;
 
 pub use run::{Found, Options, Report, SourceCount, discover, row_of};
 pub use said::{Conversation, Said};
-pub use transcript::{Look, Place, TranscriptReader, TurnEnded};
+pub use transcript::{Look, NoTranscript, Place, TranscriptReader, TurnEnded};

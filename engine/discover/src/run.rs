@@ -13,7 +13,7 @@ use axiowl_lang::load::LoadedRule;
 use axiowl_lang::source::Source;
 use axiowl_model::{DiscoveredAgent, Issue, LOCAL_NODE, Step, Verdict, codes};
 use axiowl_sources::read::{COPY_BYTES, ReadOptions, Tables, read_all};
-use axiowl_sources::{Row, World};
+use axiowl_sources::{Cancel, Row, World};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,6 +33,8 @@ pub struct Options {
     pub node: String,
     /// Id of the provider home that is read; empty for the default one.
     pub home: String,
+    /// Ends the run early: what was not read by then is missing, and the report says so.
+    pub cancel: Cancel,
     /// Counts what of the rule is reached.
     pub coverage: Option<Arc<Coverage>>,
     /// Threads for reading; as many as there are cores when none is given.
@@ -52,6 +54,7 @@ impl Default for Options {
             deep_only: Vec::new(),
             node: LOCAL_NODE.into(),
             home: String::new(),
+            cancel: Cancel::default(),
             coverage: None,
             threads: None,
             copy_bytes: COPY_BYTES,
@@ -223,6 +226,7 @@ fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement
         threads: options.threads,
         copy_bytes: options.copy_bytes,
         allow_commands: options.allow_commands && loaded.commands_trusted(),
+        cancel: options.cancel.clone(),
     };
     let tables = read_all(loaded, world, &read);
     let known: Vec<String> = row_fields(rule).into_iter().collect();
@@ -261,7 +265,7 @@ fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement
         let own = assembled.row.get("path").and_then(|path| path.as_str());
         let path = own.map(str::to_owned).or_else(|| {
             let transcript = rule.transcript.as_ref()?;
-            fill(&transcript.file, &assembled.row, &tables, world)
+            fill(transcript.path()?, &assembled.row, &tables, world)
         });
         if let Some(path) = path.as_ref().filter(|_| options.trace) {
             let text = format!("read from {path}");

@@ -4,12 +4,10 @@
 //! out, and so does what the person took back. It must not know any provider's records.
 
 use crate::condition::blank;
-use crate::transcript::{TranscriptReader, first, fits, texts};
+use crate::transcript::Place;
+use crate::transcript::record::{first, fits, texts};
 use axiowl_lang::rule::Transcript;
-use axiowl_sources::jsonl;
 use serde_json::Value;
-use std::io;
-use std::ops::ControlFlow;
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,8 +16,8 @@ pub struct Said {
     pub role: String,
     /// The text.
     pub text: String,
-    /// Byte offset of its record's line.
-    pub offset: u64,
+    /// Where its record stands, and what the provider calls it.
+    pub place: Place,
 }
 
 /// A session's messages.
@@ -31,42 +29,47 @@ pub struct Conversation {
     pub complete: bool,
 }
 
-impl TranscriptReader<'_> {
-    /// Reads the conversation; of the transcript at most `budget` bytes.
-    ///
-    /// # Errors
-    /// When the transcript cannot be read.
-    pub fn conversation(&self, budget: u64) -> io::Result<Conversation> {
-        let mut kept = Kept::default();
-        let scanned = jsonl::scan_lines(
-            &self.real,
-            &self.description.also,
-            0,
-            budget,
-            None,
-            &mut |offset, line| {
-                if let Ok(parsed) = serde_json::from_slice::<Value>(line) {
-                    kept.record(self.description, &parsed, offset);
+impl Conversation {
+    /// Records of one id that follow each other are pieces of one message.
+    pub(crate) fn joined(mut self) -> Self {
+        let mut out: Vec<Said> = Vec::with_capacity(self.said.len());
+        for next in self.said {
+            match out.last_mut() {
+                Some(last) if !next.place.id.is_empty() && last.place.id == next.place.id => {
+                    last.text.push('\n');
+                    last.text.push_str(&next.text);
                 }
-                ControlFlow::Continue(())
-            },
-        )?;
-        Ok(Conversation {
-            said: kept.said.into_iter().map(|(said, _)| said).collect(),
-            complete: scanned.complete && scanned.too_long == 0,
-        })
+                _ => out.push(next),
+            }
+        }
+        self.said = out;
+        self
     }
 }
 
 /// Messages with the number of the prompt that each belongs to.
 #[derive(Default)]
-struct Kept {
+pub(crate) struct Kept {
     said: Vec<(Said, Option<u64>)>,
     prompt: Option<u64>,
 }
 
 impl Kept {
-    fn record(&mut self, description: &Transcript, parsed: &Value, offset: u64) {
+    /// What was kept.
+    pub(crate) fn conversation(self, complete: bool) -> Conversation {
+        Conversation {
+            said: self.said.into_iter().map(|(said, _)| said).collect(),
+            complete,
+        }
+    }
+
+    /// Takes a record for what it is; `at` says where it stands.
+    pub(crate) fn record(
+        &mut self,
+        description: &Transcript,
+        parsed: &Value,
+        at: impl FnOnce() -> Place,
+    ) {
         let taken_back = description.undo.iter().find(|undo| {
             let filter = undo.filter.as_ref();
             filter.is_none_or(|filter| fits(filter, parsed))
@@ -93,7 +96,9 @@ impl Kept {
         let text = texts(&kind.text, parsed).join("\n");
         if !blank(&Value::String(text.clone())) {
             let role = kind.role.clone().unwrap_or_default();
-            let said = Said { role, text, offset };
+            let id = first(&kind.id, parsed).unwrap_or_default();
+            let place = Place { id, ..at() };
+            let said = Said { role, text, place };
             self.said.push((said, self.prompt));
         }
     }
@@ -128,11 +133,18 @@ undo:
         let description: Transcript = serde_yaml::from_str(RULE).unwrap();
         let mut kept = Kept::default();
         for (offset, record) in records.iter().enumerate() {
-            kept.record(&description, record, offset as u64);
+            let at = || Place {
+                offset: Some(offset as u64),
+                ..Place::default()
+            };
+            kept.record(&description, record, at);
         }
         let said = kept.said.into_iter();
-        said.map(|(said, _)| format!("{}@{}: {}", said.role, said.offset, said.text))
-            .collect()
+        said.map(|(said, _)| {
+            let offset = said.place.offset.unwrap();
+            format!("{}@{offset}: {}", said.role, said.text)
+        })
+        .collect()
     }
 
     #[test]

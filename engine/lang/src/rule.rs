@@ -10,7 +10,9 @@ pub use crate::root::RootRule;
 use crate::scalar::{OneOrMany, Pattern};
 use crate::source::{STATE_ROOT, Source};
 use crate::template::Template;
-pub use crate::transcript::{Transcript, TranscriptRecord, UndoRecord};
+pub use crate::transcript::{
+    SqliteTranscript, Transcript, TranscriptRecord, TranscriptSelect, UndoRecord,
+};
 use axiowl_model::{Kind, Status};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;

@@ -2,21 +2,27 @@
 
 use crate::at::At;
 use crate::cond::Cond;
-use crate::scalar::{OneOrMany, Pointer};
+use crate::scalar::{ColumnType, OneOrMany, Pointer};
+use crate::source::Mirror;
 use crate::template::Template;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
-/// Where messages stand in the target's own store.
+/// Where messages stand in the target's own store: in a file of JSON Lines (`file`), or in a
+/// database (`sqlite`).
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transcript {
     /// The JSON Lines file, from a row's fields.
-    pub file: At<Template>,
+    pub file: Option<At<Template>>,
     /// Suffixes tried when the path itself does not exist.
     #[serde(default)]
     pub also: Vec<String>,
-    /// Records that are messages.
+    /// The database.
+    pub sqlite: Option<SqliteTranscript>,
+    /// Records that are messages. In a database, records of one id that follow each other are
+    /// one message.
     pub message: Vec<At<TranscriptRecord>>,
     /// Records that end a turn well.
     #[serde(default)]
@@ -27,6 +33,47 @@ pub struct Transcript {
     /// Records that take back what was said.
     #[serde(default)]
     pub undo: Vec<At<UndoRecord>>,
+}
+
+impl Transcript {
+    /// The file or database the messages stand in.
+    pub fn path(&self) -> Option<&At<Template>> {
+        let database = self.sqlite.as_ref().map(|sqlite| &sqlite.path);
+        self.file.as_ref().or(database)
+    }
+}
+
+/// Messages in a database: the rows of a SELECT are the records, their columns what pointers
+/// reach (`/text`).
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SqliteTranscript {
+    /// The database, from a row's fields.
+    pub path: At<Template>,
+    /// What `?1` stands for in the statements, from a row's fields.
+    pub session: At<Template>,
+    /// A private copy always, never a connection to the provider's file.
+    #[serde(default)]
+    pub mirror: Mirror,
+    /// The first that fits is run. Where none fits, only the session's metadata is understood.
+    pub select: Vec<At<TranscriptSelect>>,
+    /// Columns of every statement. A number called `row` is shown as the place of a record.
+    pub columns: BTreeMap<String, At<ColumnType>>,
+    /// Rows read at most; a session with more is understood in part.
+    #[serde(default = "most_rows")]
+    pub max_rows: usize,
+}
+
+/// A statement that gives the records of one session, in the order in which they were said.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TranscriptSelect {
+    /// Only for sessions where this holds.
+    pub when: Option<Cond>,
+    /// Only for databases with these tables (`part`) or columns (`part.data`).
+    pub when_table: Option<OneOrMany<At<String>>>,
+    /// One SELECT; `?1` is the session.
+    pub sql: At<String>,
 }
 
 /// A record that takes back a prompt and everything after it.
@@ -63,4 +110,8 @@ pub struct TranscriptRecord {
     /// followed it.
     #[serde(default)]
     pub prompt: OneOrMany<At<Pointer>>,
+}
+
+fn most_rows() -> usize {
+    100_000
 }

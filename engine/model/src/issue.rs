@@ -87,6 +87,8 @@ pub mod codes {
     pub const UNVERIFIED_VERSION: &str = "unverified_version";
     /// A discovered row lacks part of its identity.
     pub const INCOMPLETE_IDENTITY: &str = "incomplete_identity";
+    /// The run was ended before everything was read.
+    pub const CANCELLED: &str = "cancelled";
     /// A store of the provider is there that AxiOwl does not read, for a stated reason.
     pub const UNSUPPORTED_STORE: &str = "unsupported_store";
     /// The provider folder holds files, and nothing of them was understood.

@@ -6,6 +6,7 @@
 //! locks or creates a file below a provider's folder, starts a program unless the run allows
 //! it, or knows a provider by name.
 
+mod cancel;
 mod column;
 mod command;
 mod convert;
@@ -36,9 +37,11 @@ mod unread;
 mod wire;
 pub mod world;
 
+pub use cancel::Cancel;
 pub use facts::{FactQuery, NativeFacts};
 pub use read::{ReadOptions, Table, Tables, read_all};
 pub use roots::home_folders;
+pub use sqlite::session::{Records, SessionReader};
 pub use sqlite::{MIRROR_TOO_LARGE, SqlProblem, check_sql};
 pub use world::World;
 

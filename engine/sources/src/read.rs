@@ -11,8 +11,8 @@ use crate::report::Report;
 use crate::roots::{self, Root};
 use crate::sqlite::Copies;
 use crate::{
-    Row, World, command, convert, document, files, folder, jsonl, mutation_log, pbtext, protobuf,
-    sqlite, text, tsv, unread,
+    Cancel, Row, World, command, convert, document, files, folder, jsonl, mutation_log, pbtext,
+    protobuf, sqlite, text, tsv, unread,
 };
 use axiowl_lang::at::At;
 use axiowl_lang::fields::followed_source;
@@ -42,6 +42,8 @@ pub struct ReadOptions {
     pub allow_commands: bool,
     /// Bytes of a SQLite store and its log that a private copy is made of.
     pub copy_bytes: u64,
+    /// Ends the run early.
+    pub cancel: Cancel,
 }
 
 impl Default for ReadOptions {
@@ -53,6 +55,7 @@ impl Default for ReadOptions {
             threads: None,
             allow_commands: false,
             copy_bytes: COPY_BYTES,
+            cancel: Cancel::default(),
         }
     }
 }
@@ -93,6 +96,10 @@ pub struct Table {
     pub incomplete: bool,
     /// Whether a root of the source's paths exists.
     pub root_exists: bool,
+    /// Databases that were read whole and hold no row: nobody has used them yet.
+    pub vacant: BTreeSet<String>,
+    /// Databases that have none of the tables of this source, which some releases do not have.
+    pub not_meant: BTreeSet<String>,
     /// What no part of the source fits: path, line (0 for the whole file) and what it is;
     /// at most [`NOT_UNDERSTOOD_KEPT`].
     pub not_understood: Vec<(String, u64, String)>,
@@ -181,7 +188,7 @@ pub fn read_all(rule: &LoadedRule, world: &World, options: &ReadOptions) -> Tabl
 
 pub(crate) fn read_sources(rule: &Rule, world: &World, options: &ReadOptions) -> Tables {
     let (roots, mut issues) = roots::resolve(rule, world);
-    let copies = Copies::default();
+    let copies = Copies::of_one_state();
     let mut tables: BTreeMap<String, Table> = BTreeMap::new();
     let mut by_source: BTreeMap<&str, Vec<Issue>> = BTreeMap::new();
     // Each round reads the sources whose own sources are there; a circle ends it.
@@ -198,6 +205,11 @@ pub(crate) fn read_sources(rule: &Rule, world: &World, options: &ReadOptions) ->
             break;
         }
         for (name, source) in next {
+            if options.cancel.is_cancelled() {
+                // Every source has a table, so that none is taken for a broken rule.
+                tables.insert(name.clone(), Table::default());
+                continue;
+            }
             let context = Context {
                 world,
                 options,
@@ -225,6 +237,13 @@ pub(crate) fn read_sources(rule: &Rule, world: &World, options: &ReadOptions) ->
         by_source.insert(name, vec![Issue::new(codes::RULE_BROKEN, message)]);
     }
     issues.extend(by_source.into_values().flatten());
+    if options.cancel.is_cancelled() {
+        tables
+            .values_mut()
+            .for_each(|table| table.incomplete = true);
+        let message = "the run was ended; what it had not read by then is missing";
+        issues.push(Issue::new(codes::CANCELLED, message));
+    }
     let seen = unread::look(rule, world, &roots, &tables);
     issues.extend(seen.issues);
     let roots = roots

@@ -142,7 +142,7 @@ fn key_value(lint: &mut Lint, name: &str, sqlite: &Sqlite, keys: &KeyValue) {
 }
 
 /// `table` or `table.column`.
-fn table_name(lint: &mut Lint, name: &At<String>) {
+pub(super) fn table_name(lint: &mut Lint, name: &At<String>) {
     let word =
         |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
     let parts: Vec<&str> = name.split('.').collect();

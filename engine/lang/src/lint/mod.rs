@@ -15,6 +15,7 @@ mod rows;
 mod shape;
 mod sources;
 mod sql;
+mod transcript;
 mod unread;
 
 use crate::at::{At, Span};
@@ -56,6 +57,7 @@ pub(crate) fn all(subject: &Subject) -> Vec<Diagnostic> {
     unread::check(&mut lint);
     rows::check(&mut lint);
     names::check(&mut lint);
+    transcript::check(&mut lint);
     ladder::check(&mut lint);
     policy::check(&mut lint, subject.policy);
     lint.found

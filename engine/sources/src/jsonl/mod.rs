@@ -42,6 +42,9 @@ pub(crate) fn read(name: &str, rule: &Jsonl, context: &Context<'_>) -> Outcome {
     let read_one = |scratch: &mut Scratch, target: Target| {
         let mut report = Report::default();
         let Target { hit, fields, owner } = target;
+        if options.cancel.is_cancelled() {
+            return (hit.recorded, None, report);
+        }
         let job = Job {
             rule,
             plan: &plan,

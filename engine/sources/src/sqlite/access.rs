@@ -8,6 +8,7 @@
 //! must not know what is in the tables.
 
 use super::{MIRROR_TOO_LARGE, guard};
+use crate::Cancel;
 use crate::file::Hit;
 use crate::report::Report;
 use axiowl_lang::source::Mirror;
@@ -30,30 +31,62 @@ const ATTEMPTS: usize = 5;
 /// Bytes at the start of a database, with its change counter, and of a log's header, which
 /// changes whenever the log starts over.
 const HEADER: usize = 32;
-/// Bytes of copies that are kept for the other sources of a rule.
+/// Bytes copied between two looks at whether the run is still wanted.
+const PIECE: u64 = 32 << 20;
+/// Bytes of copies that are kept to be used again, beside the newest.
 const KEPT: u64 = 512 << 20;
 
-/// Private copies made for the sources of one rule, so that several sources of one store
-/// copy it once, and see it in one state.
+/// Private copies that are used again.
 #[derive(Default)]
-pub(crate) struct Copies(Mutex<HashMap<PathBuf, (State, Arc<Copy>)>>);
+pub(crate) struct Copies {
+    kept: Mutex<HashMap<PathBuf, (State, Arc<Copy>)>>,
+    one_state: bool,
+}
 
 impl Copies {
+    /// Copies for the sources of one rule in one run: a store is copied once, and all its
+    /// sources see it in one state, whatever its owner writes meanwhile.
+    pub fn of_one_state() -> Self {
+        Self {
+            one_state: true,
+            ..Self::default()
+        }
+    }
+
+    /// The copy that stands for a store during a whole run.
+    fn of_the_run(&self, path: &Path) -> Option<Arc<Copy>> {
+        let kept = self.kept.lock().ok().filter(|_| self.one_state)?;
+        kept.get(path).map(|(_, copy)| Arc::clone(copy))
+    }
+
     /// The copy of a store that is still in the state it was copied in.
     fn get(&self, path: &Path, state: &State) -> Option<Arc<Copy>> {
-        let kept = self.0.lock().ok()?;
+        let kept = self.kept.lock().ok()?;
         let (copied, copy) = kept.get(path)?;
         (copied == state).then(|| Arc::clone(copy))
     }
 
+    /// The copy of a store whose database has not been written since, only its log: it was
+    /// not started over, so it still holds all it held.
+    fn of_database(&self, path: &Path, state: &State) -> Option<Arc<Copy>> {
+        let kept = self.kept.lock().ok()?;
+        let (copied, copy) = kept.get(path)?;
+        let logs = copied.log.as_ref().zip(state.log.as_ref());
+        let same_log = logs.is_some_and(|(a, b)| a.inode == b.inode && a.start == b.start);
+        (copied.database == state.database && same_log).then(|| Arc::clone(copy))
+    }
+
     fn keep(&self, path: PathBuf, state: State, copy: &Arc<Copy>) {
-        let Ok(mut kept) = self.0.lock() else {
+        let Ok(mut kept) = self.kept.lock() else {
             return;
         };
+        kept.remove(&path);
         let bytes: u64 = kept.values().map(|(state, _)| state.bytes()).sum();
-        if bytes.saturating_add(state.bytes()) <= KEPT {
-            kept.insert(path, (state, Arc::clone(copy)));
+        if bytes.saturating_add(state.bytes()) > KEPT {
+            // The newest stays, however large it is: the next source most likely reads it too.
+            kept.clear();
         }
+        kept.insert(path, (state, Arc::clone(copy)));
     }
 }
 
@@ -64,6 +97,8 @@ pub(super) struct Ways<'a> {
     /// Bytes of database and log that are copied at most.
     pub most: u64,
     pub copies: &'a Copies,
+    /// Ends copying and reading early.
+    pub cancel: &'a Cancel,
 }
 
 /// Reads a database by `read`, which may be called several times; its last answer counts.
@@ -77,12 +112,19 @@ pub(super) fn with_database<T>(
         mirror,
         most,
         copies,
+        cancel,
     } = ways;
     let mut opened = || -> Result<T, Refusal> {
         // SQLite looks for the log beside the file a symlink leads to.
         let path = hit.real.canonicalize()?;
+        if let Some(copy) = copies.of_the_run(&path) {
+            return Ok(read(&mut copy.open(cancel)?)?);
+        }
         let patience = Instant::now() + PATIENCE;
         for _ in 0..ATTEMPTS {
+            if cancel.is_cancelled() {
+                return Err(Refusal::Cancelled);
+            }
             let before = loop {
                 let state = State::of(&path)?;
                 if !state.hot_journal {
@@ -101,7 +143,8 @@ pub(super) fn with_database<T>(
                 let copy = match copies.get(&path, &before) {
                     Some(copy) => copy,
                     None => {
-                        let Some(copy) = Copy::make(&path, &before, most)? else {
+                        let known = copies.of_database(&path, &before);
+                        let Some(copy) = Copy::make(&path, &before, ways, known.as_deref())? else {
                             continue;
                         };
                         let copy = Arc::new(copy);
@@ -109,9 +152,10 @@ pub(super) fn with_database<T>(
                         copy
                     }
                 };
-                return Ok(read(&mut copy.open()?)?);
+                return Ok(read(&mut copy.open(cancel)?)?);
             }
-            let answer = open_at_rest(&path).and_then(|mut connection| read(&mut connection));
+            let answer =
+                open_at_rest(&path, cancel).and_then(|mut connection| read(&mut connection));
             if State::of(&path)? == before {
                 return Ok(answer?);
             }
@@ -128,16 +172,17 @@ pub(super) fn with_database<T>(
 }
 
 /// A database built from a fixture's SQL text, in memory.
-pub(super) fn build(sql: &str) -> rusqlite::Result<Connection> {
+pub(super) fn build(sql: &str, cancel: &Cancel) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open_in_memory()?;
     guard::restrict_building(&mut connection)?;
     connection.execute_batch(sql)?;
-    guard::restrict(&mut connection, guard::TIME)?;
+    guard::restrict(&mut connection, guard::TIME, cancel)?;
     Ok(connection)
 }
 
 /// Why a database was not read.
 enum Refusal {
+    Cancelled,
     Busy(&'static str),
     TooLarge(u64),
     Io(io::Error),
@@ -160,6 +205,7 @@ impl Refusal {
     fn report(self, hit: &Hit, ways: Ways<'_>, report: &mut Report) {
         let issue = match self {
             Self::Io(error) => return report.unreadable(&hit.recorded, &error),
+            Self::Cancelled => Issue::new(codes::CANCELLED, "the run was ended before it was read"),
             Self::Busy(why) => Issue::new(codes::BUSY, format!("{why}; the last known rows stay")),
             Self::TooLarge(bytes) => {
                 let code = match ways.mirror {
@@ -264,13 +310,13 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn open_at_rest(path: &Path) -> rusqlite::Result<Connection> {
+fn open_at_rest(path: &Path, cancel: &Cancel) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let uri = format!("file:{}?immutable=1", encoded(path));
     let mut connection = Connection::open_with_flags(uri, flags)?;
-    guard::restrict(&mut connection, guard::TIME)?;
+    guard::restrict(&mut connection, guard::TIME, cancel)?;
     Ok(connection)
 }
 
@@ -305,20 +351,34 @@ impl Copy {
     /// to its last whole transaction, and whatever a checkpoint wrote into the database
     /// meanwhile still stands in the log, which is copied after it. Only a log that
     /// started over, which shows in its header, loses that.
-    fn make(path: &Path, before: &State, most: u64) -> io::Result<Option<Self>> {
+    ///
+    /// Of `known`, a copy of the very same database, only the log is new: a store of many
+    /// gigabytes that is looked at again and again is copied once.
+    fn make(
+        path: &Path,
+        before: &State,
+        ways: Ways<'_>,
+        known: Option<&Self>,
+    ) -> io::Result<Option<Self>> {
         let mut builder = tempfile::Builder::new();
         builder.prefix("axiowl-copy-");
         #[cfg(unix)]
         builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o700));
         let copy = Self {
-            folder: builder.tempdir()?,
+            folder: builder.tempdir().map_err(no_place)?,
         };
         let log = beside(path, "-wal");
         // To its end as it is now: a checkpoint may have made it longer since `before`, and a log
         // that started over since then no longer holds what it wrote.
-        copy_file(path, &copy.database(), most)?;
+        let linked = known.is_some_and(|known| {
+            // Nobody writes to a copy, so two may share their bytes.
+            std::fs::hard_link(known.database(), copy.database()).is_ok()
+        });
+        if !linked {
+            copy_file(path, &copy.database(), ways)?;
+        }
         if before.log.is_some() {
-            copy_file(&log, &beside(&copy.database(), "-wal"), most)?;
+            copy_file(&log, &beside(&copy.database(), "-wal"), ways)?;
         }
         let after = State::of(path)?;
         let only_grew = || {
@@ -330,29 +390,45 @@ impl Copy {
                 && logs.is_some_and(grew)
                 && !after.hot_journal
         };
-        Ok((after == *before || only_grew()).then_some(copy))
+        let whole = !ways.cancel.is_cancelled();
+        Ok((whole && (after == *before || only_grew())).then_some(copy))
     }
 
     fn database(&self) -> PathBuf {
         self.folder.path().join("copy.db")
     }
 
-    fn open(&self) -> rusqlite::Result<Connection> {
+    fn open(&self, cancel: &Cancel) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(self.database(), flags)?;
-        guard::restrict(&mut connection, guard::TIME)?;
+        guard::restrict(&mut connection, guard::TIME, cancel)?;
         Ok(connection)
     }
 }
 
-/// Copies at most `bytes`; the kernel shares the blocks where the file system can.
-fn copy_file(from: &Path, to: &Path, bytes: u64) -> io::Result<()> {
+/// That there is no place for a copy says nothing about the store: not that it vanished.
+fn no_place(error: io::Error) -> io::Error {
+    io::Error::other(format!("no private copy of it can be made: {error}"))
+}
+
+/// Copies at most as many bytes as a copy may have; the kernel shares the blocks where the
+/// file system can.
+fn copy_file(from: &Path, to: &Path, ways: Ways<'_>) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut to = options.open(to)?;
-    io::copy(&mut File::open(from)?.take(bytes), &mut to).map(|_| ())
+    let mut to = options.open(to).map_err(no_place)?;
+    let mut from = File::open(from)?;
+    let mut left = ways.most;
+    while left > 0 && !ways.cancel.is_cancelled() {
+        let copied = io::copy(&mut (&mut from).take(left.min(PIECE)), &mut to)?;
+        if copied == 0 {
+            break;
+        }
+        left -= copied;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! is wrong with the statement itself: syntax, functions, aggregates. It is never run.
 
 use super::guard;
+use crate::Cancel;
 use rusqlite::{Connection, Error};
 
 /// A table or column is made up at most so many times.
@@ -45,7 +46,7 @@ fn compile(sql: &str, made: &Made) -> Result<Vec<String>, SqlProblem> {
     let answer = || {
         let mut connection = Connection::open_in_memory()?;
         connection.execute_batch(&made.ddl())?;
-        guard::restrict(&mut connection, guard::TIME)?;
+        guard::restrict(&mut connection, guard::TIME, &Cancel::default())?;
         let statement = connection.prepare(sql)?;
         Ok(statement.column_names().map(str::to_owned).collect())
     };

@@ -3,6 +3,7 @@
 //! The limits hold for a hostile rule as for a hostile database file. It must not know
 //! which table matters.
 
+use crate::Cancel;
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
@@ -16,8 +17,9 @@ const CELL: i32 = 64 << 20;
 /// Virtual machine steps between two looks at the clock.
 const STEPS: i32 = 4_000;
 
-/// Restricts a connection before a rule's statement reaches it, for `time` from now on.
-pub(super) fn restrict(connection: &mut Connection, time: Duration) -> Result<()> {
+/// Restricts a connection before a rule's statement reaches it, for `time` from now on, or
+/// until the run is ended.
+pub(super) fn restrict(connection: &mut Connection, time: Duration, cancel: &Cancel) -> Result<()> {
     // A damaged file must not lead its reader astray; nothing is mapped, since a file that
     // shrinks under a mapping kills the process.
     connection
@@ -38,7 +40,9 @@ pub(super) fn restrict(connection: &mut Connection, time: Duration) -> Result<()
     }
     connection.busy_timeout(Duration::ZERO)?;
     let deadline = Instant::now() + time;
-    connection.progress_handler(STEPS, Some(move || Instant::now() > deadline))?;
+    let cancel = cancel.clone();
+    let over = move || cancel.is_cancelled() || Instant::now() > deadline;
+    connection.progress_handler(STEPS, Some(over))?;
     connection.authorizer(Some(|context: AuthContext<'_>| match context.action {
         AuthAction::Select | AuthAction::Read { .. } => Authorization::Allow,
         AuthAction::Function { function_name } if harmless(function_name) => Authorization::Allow,

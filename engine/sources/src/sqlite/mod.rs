@@ -8,6 +8,7 @@ mod compile;
 mod guard;
 mod keys;
 mod rows;
+pub mod session;
 
 pub(crate) use access::Copies;
 pub use compile::{SqlProblem, check_sql};
@@ -55,6 +56,7 @@ pub(crate) fn read(rule: &Sqlite, context: &Context<'_>) -> Outcome {
         mirror: rule.mirror,
         most: context.options.copy_bytes,
         copies: context.copies,
+        cancel: &context.options.cancel,
     };
     let mut all: Vec<(Store, Found)> = Vec::new();
     for store in picked {
@@ -67,6 +69,12 @@ pub(crate) fn read(rule: &Sqlite, context: &Context<'_>) -> Outcome {
     }
     for (store, found) in all {
         table.note_read(&store.hit.recorded);
+        if found.vacant {
+            table.vacant.insert(store.hit.recorded.clone());
+        }
+        if found.not_meant {
+            table.not_meant.insert(store.hit.recorded.clone());
+        }
         if table.doc.is_none() {
             table.doc = found.doc;
         }
@@ -179,7 +187,7 @@ fn read_store(store: &Store, rule: &Sqlite, ways: Ways<'_>, report: &mut Report)
         });
     }
     let (text, _) = bytes(hit, TEXT_BYTES, report)?;
-    match access::build(&String::from_utf8_lossy(&text)) {
+    match access::build(&String::from_utf8_lossy(&text), ways.cancel) {
         Ok(connection) => Some(rows::select(&connection, rule, hit)),
         Err(error) => {
             let message = format!("the fixture's SQL text cannot be run: {error}");

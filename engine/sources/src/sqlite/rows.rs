@@ -28,6 +28,10 @@ pub(super) struct Found {
     pub doc: Option<Row>,
     pub missing: BTreeSet<String>,
     pub report: Report,
+    /// Its tables are there, and hold no row.
+    pub vacant: bool,
+    /// It has none of the tables that the rule asks for first.
+    pub not_meant: bool,
 }
 
 /// Reads a database by its rule. Problems are in the answer's report.
@@ -66,7 +70,7 @@ fn fitting<'r>(connection: &Connection, rule: &'r Sqlite) -> Result<Option<&'r s
 }
 
 /// Whether a table, or a column of one (`table.column`), exists.
-fn is_there(connection: &Connection, name: &str) -> Result<bool, Error> {
+pub(super) fn is_there(connection: &Connection, name: &str) -> Result<bool, Error> {
     let (table, column) = match name.split_once('.') {
         Some((table, column)) => (table, Some(column)),
         None => (name, None),
@@ -92,6 +96,7 @@ pub(super) fn quoted(name: &str) -> String {
 
 fn run(connection: &Connection, rule: &Sqlite, hit: &Hit, found: &mut Found) -> Result<(), Error> {
     let Some(sql) = fitting(connection, rule)? else {
+        found.not_meant = true;
         return Ok(());
     };
     let mut statement = connection.prepare(sql)?;
@@ -132,6 +137,7 @@ fn run(connection: &Connection, rule: &Sqlite, hit: &Hit, found: &mut Found) -> 
         }
         found.add(out, rule, hit);
     }
+    found.vacant = number == 0;
     Ok(())
 }
 
@@ -281,7 +287,9 @@ impl Found {
         let read = self.rows.len();
         match error.sqlite_error_code() {
             Some(ErrorCode::OperationInterrupted) => {
-                let message = format!("the query took longer than {TIME:?}; {read} rows were read");
+                let message = format!(
+                    "the query took longer than {TIME:?}, or the run was ended; {read} rows were read"
+                );
                 self.gap(hit, codes::CAP, message);
             }
             Some(ErrorCode::TooBig) => {

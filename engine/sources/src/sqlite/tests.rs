@@ -1,9 +1,9 @@
 //! SQLite sources from rule text to rows.
 
 use super::guard;
-use crate::World;
 use crate::harness::{Home, columns, issues, rule};
 use crate::read::{ReadOptions, Tables, read_sources};
+use crate::{Cancel, World};
 use axiowl_lang::world_spec::WorldSpec;
 use axiowl_model::codes;
 use proptest::prelude::*;
@@ -181,7 +181,12 @@ fn rows_cells_and_time_have_limits() {
     assert!(!tables.tables["s"].incomplete);
 
     let mut connection = Connection::open(home.path("r/state_1.sqlite")).unwrap();
-    guard::restrict(&mut connection, Duration::from_millis(30)).unwrap();
+    guard::restrict(
+        &mut connection,
+        Duration::from_millis(30),
+        &Cancel::default(),
+    )
+    .unwrap();
     let started = Instant::now();
     let endless =
         "SELECT count(*) FROM threads a, threads b, threads c, threads d, threads e, threads f";

@@ -42,6 +42,7 @@ impl Store {
             mirror,
             most: COPY,
             copies: &copies,
+            cancel: &Cancel::default(),
         };
         let count = with_database(&hit, ways, &mut report, &mut |connection| {
             connection.query_row("SELECT count(*) FROM t", [], |row| row.get(0))
@@ -72,6 +73,17 @@ impl Store {
         assert!(before == self.listing(), "the provider's folder changed");
         answer
     }
+}
+
+/// A copy of a store; none when what was copied may not fit together.
+fn made(path: &Path, before: &State) -> Option<Copy> {
+    let ways = Ways {
+        mirror: Mirror::Only,
+        most: COPY,
+        copies: &Copies::default(),
+        cancel: &Cancel::default(),
+    };
+    Copy::make(path, before, ways, None).unwrap()
 }
 
 #[test]
@@ -115,9 +127,8 @@ fn a_live_log_is_read_from_a_private_copy() {
 #[test]
 fn a_copy_is_private_and_gone_afterwards() {
     let (store, _connection) = Store::new("wal");
-    let copy = Copy::make(&store.path(), &State::of(&store.path()).unwrap(), COPY)
-        .unwrap()
-        .unwrap();
+    let state = State::of(&store.path()).unwrap();
+    let copy = made(&store.path(), &state).unwrap();
     let folder = copy.folder.path().to_path_buf();
     assert!(!folder.starts_with(store.dir.path()));
     #[cfg(unix)]
@@ -188,10 +199,7 @@ fn a_log_that_started_over_while_it_was_copied_is_noticed() {
         .execute_batch("INSERT INTO t VALUES (3)")
         .unwrap();
     assert!(State::of(&path).unwrap() != before);
-    assert!(
-        Copy::make(&path, &before, COPY).unwrap().is_some(),
-        "a log that only grew fits"
-    );
+    assert!(made(&path, &before).is_some(), "a log that only grew fits");
     connection
         .execute_batch("PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO t VALUES (4)")
         .unwrap();
@@ -200,9 +208,7 @@ fn a_log_that_started_over_while_it_was_copied_is_noticed() {
         fs::read(beside(&path, "-wal")).unwrap(),
     );
     assert!(!database.is_empty() && !log.is_empty());
-    assert!(
-        Copy::make(&path, &before, COPY).unwrap().is_none() || State::of(&path).unwrap() == before
-    );
+    assert!(made(&path, &before).is_none() || State::of(&path).unwrap() == before);
 }
 
 #[test]
@@ -257,7 +263,7 @@ fn one_state_of_a_store_is_copied_once() {
     let copies = Copies::default();
     let state = State::of(&path).unwrap();
     assert!(copies.get(&path, &state).is_none());
-    let copy = Arc::new(Copy::make(&path, &state, COPY).unwrap().unwrap());
+    let copy = Arc::new(made(&path, &state).unwrap());
     copies.keep(path.clone(), state, &copy);
     let kept = copies.get(&path, &State::of(&path).unwrap()).unwrap();
     assert_eq!(kept.database(), copy.database());
@@ -268,4 +274,56 @@ fn one_state_of_a_store_is_copied_once() {
         copies.get(&path, &State::of(&path).unwrap()).is_none(),
         "the store has changed"
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn of_a_store_whose_log_only_grew_the_log_alone_is_copied_again() {
+    use std::os::unix::fs::MetadataExt;
+    let (store, connection) = Store::new("wal");
+    connection
+        .execute_batch("PRAGMA wal_autocheckpoint=0")
+        .unwrap();
+    let path = store.path().canonicalize().unwrap();
+    let copies = Copies::default();
+    let cancel = Cancel::default();
+    let ways = Ways {
+        mirror: Mirror::Only,
+        most: COPY,
+        copies: &copies,
+        cancel: &cancel,
+    };
+    let mut report = Report::default();
+    let hit = Hit::new(
+        &crate::harness::Home::new().world(),
+        path.clone(),
+        "/db".into(),
+        &path.metadata().unwrap(),
+        0,
+    );
+    let mut count = || {
+        with_database(&hit, ways, &mut report, &mut |connection| {
+            connection.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0))
+        })
+        .unwrap()
+    };
+    let inode = || {
+        let state = State::of(&path).unwrap();
+        let copy = copies.get(&path, &state).expect("a copy of this state");
+        copy.database().metadata().unwrap().ino()
+    };
+    let first = count();
+    let of_first = inode();
+    for n in 1..4 {
+        connection
+            .execute_batch("INSERT INTO t VALUES (9)")
+            .unwrap();
+        assert_eq!(count(), first + n, "what was written since is there");
+        assert_eq!(inode(), of_first, "the database was not copied again");
+    }
+    connection
+        .execute_batch("PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO t VALUES (9)")
+        .unwrap();
+    assert_eq!(count(), first + 4);
+    assert_ne!(inode(), of_first, "the database was written to");
 }
