@@ -9,9 +9,14 @@ use std::path::Path;
 
 /// Variables that speak of the session AxiOwl may have been started from. A child that gets them
 /// takes itself for a part of that session (`providers/claude-code.md` C.1 and D.1,
-/// `providers/codex.md` D1, product.md section 8).
-const SESSION_VARIABLES: [&str; 13] = [
+/// `providers/codex.md` D1, `providers/cursor-antigravity-grok.md` C, `providers/opencode-gemini.md`
+/// D, `providers/copilot-vscode.md` D1, product.md section 8).
+const SESSION_VARIABLES: [&str; 24] = [
     "AI_AGENT",
+    "ANTIGRAVITY_CONVERSATION_ID",
+    "ANTIGRAVITY_CSRF_TOKEN",
+    "ANTIGRAVITY_LS_ADDRESS",
+    "ANTIGRAVITY_TRAJECTORY_ID",
     "CLAUDECODE",
     "CLAUDE_ENV_FILE",
     "CLAUDE_PID",
@@ -21,8 +26,15 @@ const SESSION_VARIABLES: [&str; 13] = [
     "CODEX_THREAD_ID",
     "CODEX_TOOL_CALL_ID",
     "CODEX_VERSION",
+    "COPILOT_AGENT_SESSION_ID",
+    "CURSOR_AGENT",
+    "CURSOR_CONVERSATION_ID",
     "CURSOR_TRACE_ID",
+    "GEMINI_CLI",
+    "GEMINI_SESSION_ID",
     "GROK_SESSION_ID",
+    "OPENCODE",
+    "OPENCODE_PID",
     "OPENCODE_SESSION_ID",
 ];
 

@@ -10,19 +10,23 @@
     reason = "the seam's error carries its evidence, and is made once a delivery"
 )]
 
+mod antigravity_cli;
 mod child;
 mod claude_code_cli;
 mod codex;
 mod codex_facts;
 mod codex_ipc;
 mod codex_store;
+mod cursor_cli;
 mod echo;
 mod environment;
 mod facts;
 mod follow;
+mod grok;
 mod ground;
 mod in_flight;
 mod no_route;
+mod one_turn;
 mod opencode_facts;
 mod processes;
 mod version;
@@ -47,10 +51,13 @@ pub fn serves(provider: &str) -> bool {
 
 fn delivering() -> Vec<Box<dyn Edge>> {
     vec![
+        Box::new(antigravity_cli::AntigravityCli),
         Box::new(claude_code_cli::ClaudeCodeCli),
         Box::new(codex::Codex::CLI),
         Box::new(codex::Codex::AGENTS),
+        Box::new(cursor_cli::CursorCli),
         Box::new(echo::Echo),
+        Box::new(grok::Grok),
     ]
 }
 
@@ -76,6 +83,7 @@ mod tests {
         assert_eq!(distinct.len(), keys.len());
         assert!(serves("codex_cli") && serves("codex") && serves("echo"));
         assert!(serves("claude_code_cli") && !serves("remote") && !serves(""));
+        assert!(serves("grok") && serves("antigravity_cli") && serves("cursor_cli"));
         assert!(!serves("cursor") && keys.contains(&"cursor"));
     }
 }

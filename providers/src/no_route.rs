@@ -20,17 +20,11 @@ const fn surface(provider: &'static str, missing: &'static str) -> NoRoute {
 }
 
 /// All of them, by provider key.
-pub(crate) const NO_ROUTES: [NoRoute; 10] = [
+pub(crate) const NO_ROUTES: [NoRoute; 7] = [
     // `providers/cursor-antigravity-grok.md` B: the app's own server answers for the id.
     surface(
         "antigravity",
         "a bridge into the running Antigravity app that answers for this conversation",
-    ),
-    // `providers/cursor-antigravity-grok.md` B: `agy --conversation` starts a new conversation
-    // for an id it does not know, with exit code 0.
-    surface(
-        "antigravity_cli",
-        "a delivery edge that proves which conversation `agy` answered for",
     ),
     // `providers/copilot-vscode.md` C1.
     surface(
@@ -42,21 +36,11 @@ pub(crate) const NO_ROUTES: [NoRoute; 10] = [
         "cursor",
         "a bridge extension in the Cursor window that owns this composer",
     ),
-    // Conformance C329: the support matrix calls it unsupported.
-    surface(
-        "cursor_cli",
-        "a delivery edge for the Cursor Agent CLI, which is unsupported",
-    ),
     // `providers/opencode-gemini.md` C: a resumed session's transcript is deleted by the next
     // start of the program.
     surface(
         "gemini_cli",
         "a guard against Gemini CLI deleting the transcript of a session that was resumed",
-    ),
-    // `providers/cursor-antigravity-grok.md` B: two processes write the same files.
-    surface(
-        "grok",
-        "a delivery edge that resumes a Grok session and proves that nobody has it open",
     ),
     // `providers/opencode-gemini.md` C.
     surface(

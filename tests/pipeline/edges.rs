@@ -41,11 +41,11 @@ fn c213_c227_what_cannot_be_delivered_to_refuses_with_what_is_missing_and_nobody
         ),
         (
             "antigravity_cli",
-            "antigravity_cli:conversation:1",
-            "which conversation `agy` answered",
+            "antigravity_cli:conversation:01a22d45-4155-71f2-b15e-0b00e2cb854c",
+            "the program `agy` is not installed",
         ),
         ("cursor", "cursor:composer:1", "the Cursor window"),
-        ("cursor_cli", "cursor_cli:session:1", "unsupported"),
+        ("cursor_cli", "cursor_cli:session:1", "no session id"),
         (
             "copilot_cli",
             "copilot_cli:session:1",
@@ -56,7 +56,7 @@ fn c213_c227_what_cannot_be_delivered_to_refuses_with_what_is_missing_and_nobody
             "opencode_cli:session:1",
             "an OpenCode session",
         ),
-        ("grok", "grok:session:1", "a Grok session"),
+        ("grok", "grok:session:1", "no session id"),
         (
             "gemini_cli",
             "gemini_cli:session:1",

@@ -5,9 +5,13 @@
 //! The real clients are driven by the tests of the workspace's root.
 #![cfg(target_os = "linux")]
 
+mod antigravity_cli;
 mod claude_code_cli;
 mod claude_sessions;
 mod codex;
 mod codex_exec;
+mod cursor_cli;
 mod echo;
+mod grok;
 mod scene;
+mod stand_in;

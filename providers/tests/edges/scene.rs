@@ -33,6 +33,8 @@ pub struct Scene {
     pub cwd: String,
     pub key: SessionKey,
     pub output_cap: usize,
+    /// Bytes that the body has more than usual.
+    pub long_body: usize,
     axiowl: PathBuf,
 }
 
@@ -113,6 +115,7 @@ impl Scene {
             cwd: cwd.display().to_string(),
             key: SessionKey::local(provider, SESSION),
             output_cap: 64 * 1024,
+            long_body: 0,
             home,
             _folder: folder,
         }
@@ -206,7 +209,7 @@ impl Scene {
         format!(
             "[AxiOwl {}] from \"operator\"\n| a \"quoted\" body --secret-word",
             self.message
-        )
+        ) + &*"x".repeat(self.long_body)
     }
 
     /// One attempt.
