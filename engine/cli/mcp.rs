@@ -108,8 +108,8 @@ impl Desk for Counter {
         let accepted = pipeline
             .send(&request)
             .map_err(|rejection| match rejection.hint() {
-                Some(hint) => format!("{}; {hint}", rejection.why),
-                None => rejection.why.to_string(),
+                Some(hint) => format!("{rejection}; {hint}"),
+                None => rejection.to_string(),
             })?;
         let mut receipt = output::stage(&accepted.line);
         if let Some(wanted) = wanted {

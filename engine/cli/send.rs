@@ -105,6 +105,12 @@ fn rejected(rejection: &Rejection, json: bool) -> Outcome {
     }
     let mut failure = Failure::new(exit, rejection.why.to_string());
     failure.hint = rejection.hint();
+    if let Some(seen) = rejection.discovery() {
+        failure.details = seen.lines();
+        if seen.scopes.iter().any(|scope| !scope.issues.is_empty()) {
+            failure = failure.detail("--json shows every scope and problem");
+        }
+    }
     Err(failure)
 }
 

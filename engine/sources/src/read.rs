@@ -42,6 +42,20 @@ pub struct ReadOptions {
     pub allow_commands: bool,
     /// Bytes of a SQLite store and its log that a private copy is made of.
     pub copy_bytes: u64,
+    /// Files of JSON Lines sources that need not be read.
+    pub only: Option<Only>,
+}
+
+/// What is wanted of some sources, by a field that is known before a file is opened: its name,
+/// or a named group of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Only {
+    /// The sources.
+    pub sources: BTreeSet<String>,
+    /// The field.
+    pub field: String,
+    /// Its value. A file that has another one is not opened.
+    pub value: String,
 }
 
 impl Default for ReadOptions {
@@ -53,6 +67,7 @@ impl Default for ReadOptions {
             threads: None,
             allow_commands: false,
             copy_bytes: COPY_BYTES,
+            only: None,
         }
     }
 }
