@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 /// Changes one row, or checks the table.
 pub fn run(arguments: &Arguments, common: &Common) -> Outcome {
-    let setup = setup::open_where(common, |_| false)?;
+    let setup = setup::open_without_rules(common)?;
     let registry = &setup.registry;
     if let RegistryChange::AddAgent { provider, .. } = &arguments.change {
         known(provider, &setup)?;

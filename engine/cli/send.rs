@@ -16,7 +16,7 @@ use std::io::Read;
 
 /// Sends one message.
 pub fn run(arguments: &Send, common: &Common) -> Outcome {
-    let setup = setup::open_where(common, |_| false)?;
+    let setup = setup::open_without_rules(common)?;
     let request = SendRequest {
         to: arguments.to.clone(),
         body: body(arguments)?,

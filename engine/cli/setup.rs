@@ -50,12 +50,16 @@ impl Setup {
 
 /// Opens everything, with every rule.
 pub fn open(common: &Common) -> Result<Setup, Failure> {
-    open_where(common, |_| true)
+    open_knowing(common, |_| true, &Known::All)
 }
 
-/// Opens everything, with the rules of some providers only.
-pub fn open_where(common: &Common, wanted: impl Fn(&str) -> bool) -> Result<Setup, Failure> {
-    open_knowing(common, wanted, &Known::All)
+/// Opens everything for what needs no rule. None is read.
+pub fn open_without_rules(common: &Common) -> Result<Setup, Failure> {
+    let own = Own::of_process()?;
+    let config = own.config()?;
+    let world = own.world(common)?.with_executables(executables(&config));
+    let rules = RuleSet::default();
+    open_with(common, own, config, rules, world, &Known::All)
 }
 
 /// Opens what a delivery to one session needs: its provider's rule, and what the registry
@@ -145,7 +149,7 @@ pub fn child_flags(common: &Common) -> Vec<OsString> {
 }
 
 /// The rules in force, for these providers.
-pub fn load_rules(
+fn load_rules(
     common: &Common,
     own: &Own,
     config: &Config,
