@@ -139,7 +139,7 @@ fn damaged_files_cost_only_themselves_and_are_named() {
     let names = |run: &program::Run| {
         let rows = run.lines("discovered_agent");
         rows.iter()
-            .map(|row| row["display_name"].to_string() + &row["provider_session_id"].to_string())
+            .map(|row| format!("{}{}", row["display_name"], row["provider_session_id"]))
             .collect::<Vec<_>>()
     };
 

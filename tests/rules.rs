@@ -65,3 +65,31 @@ fn a_wrong_expectation_is_shown_row_by_row_and_kept_on_request() {
         right
     );
 }
+
+#[test]
+fn a_fault_in_a_rule_that_two_providers_share_is_said_once() {
+    let axiowl = Axiowl::new();
+    let folder = axiowl.home().join(".config/axiowl/rules/codex");
+    axiowl.copy_rule("codex", &folder);
+    let file = folder.join("rule.yaml");
+    let text = std::fs::read_to_string(&file).expect("rule");
+    std::fs::write(
+        &file,
+        text.replacen("provider: codex", "provider: codex\nnonsense: 1", 1),
+    )
+    .expect("rule");
+    for (arguments, of) in [
+        (&["discover", "all"][..], "codex"),
+        (&["rules", "list"], "codex"),
+    ] {
+        let run = axiowl.run(arguments);
+        assert_eq!(run.stderr.matches("nonsense").count(), 2, "{of}: {run}");
+        assert!(!run.stderr.contains("AX012"), "{run}");
+    }
+    let run = axiowl.run(&["discover", "all"]);
+    assert!(
+        run.stderr
+            .contains("the rule for codex_cli uses the shared rule of a lower layer"),
+        "{run}"
+    );
+}

@@ -13,9 +13,9 @@ use std::time::SystemTime;
 pub fn run(arguments: &List, common: &Common) -> Outcome {
     match arguments.what {
         // The registry alone answers: no rule is loaded for a list.
-        Listed::Agents => agents(&setup::open_where(common, |_| false)?, arguments),
+        Listed::Agents => agents(&setup::open_without_rules(common)?, arguments),
         Listed::Providers => providers(&setup::open(common)?, arguments),
-        Listed::Messages => crate::message::list(&setup::open_where(common, |_| false)?, arguments),
+        Listed::Messages => crate::message::list(&setup::open_without_rules(common)?, arguments),
     }
 }
 

@@ -7,6 +7,7 @@ mod demo;
 mod discover;
 mod exit;
 mod explain;
+mod faults;
 mod homes;
 mod interrupt;
 mod list;

@@ -93,7 +93,7 @@ impl Desk for Counter {
 
     fn send(&self, caller: ProvenSender, order: Order) -> Result<Value, String> {
         let setup =
-            setup::open_where(&self.common, |_| false).map_err(|failure| failure.to_string())?;
+            setup::open_without_rules(&self.common).map_err(|failure| failure.to_string())?;
         let pipeline = office::pipeline(&setup).map_err(|failure| failure.to_string())?;
         let reply_to = match &order.reply_to {
             None => None,
@@ -108,8 +108,8 @@ impl Desk for Counter {
         let accepted = pipeline
             .send(&request)
             .map_err(|rejection| match rejection.hint() {
-                Some(hint) => format!("{}; {hint}", rejection.why),
-                None => rejection.why.to_string(),
+                Some(hint) => format!("{rejection}; {hint}"),
+                None => rejection.to_string(),
             })?;
         let mut receipt = output::stage(&accepted.line);
         if let Some(wanted) = wanted {
@@ -127,7 +127,7 @@ impl Desk for Counter {
 
     fn agents(&self) -> Result<Value, String> {
         let setup =
-            setup::open_where(&self.common, |_| false).map_err(|failure| failure.to_string())?;
+            setup::open_without_rules(&self.common).map_err(|failure| failure.to_string())?;
         let snapshot = setup.registry.load().map_err(|error| error.to_string())?;
         let agents: Vec<Value> = snapshot
             .targets()

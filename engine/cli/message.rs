@@ -21,7 +21,7 @@ pub fn run(arguments: &Message, common: &Common) -> Outcome {
     if let Some(how) = arguments.settle {
         return settle(id, how, arguments.json, common);
     }
-    let setup = setup::open_where(common, |_| false)?;
+    let setup = setup::open_without_rules(common)?;
     let pipeline = office::pipeline(&setup)?;
     let message = pipeline
         .ledger()

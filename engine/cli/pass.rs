@@ -56,23 +56,12 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
         let message = "ended before everything was read; nothing was changed";
         return Err(Failure::new(Exit::Failed, message));
     }
-    // A report that is empty because nothing was understood says nothing about absence.
-    let empty_without_reason =
-        report.agents.is_empty() && matches!(report.verdict, Verdict::Drift | Verdict::Blind);
-    let merge_options = MergeOptions {
-        provider: report.provider.clone(),
-        node: node.clone(),
-        // The report is about every home of the provider.
-        home: None,
-        now: if setup.world.is_fixture() {
-            setup.world.now()
-        } else {
-            Timestamp::from(SystemTime::now())
-        },
-        targeted: report.targeted,
-        prune: rule.rule.prune == Prune::Unproven,
-        complete: report.complete && !empty_without_reason,
+    let now = if setup.world.is_fixture() {
+        setup.world.now()
+    } else {
+        Timestamp::from(SystemTime::now())
     };
+    let merge_options = merging(rule, &report, now);
     let (merged, after) = if options.dry_run {
         let mut rows = setup.registry.load()?;
         let merged = rows.merge(&report.agents, &merge_options);
@@ -105,6 +94,23 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
         summary,
         after,
     })
+}
+
+/// How the report of a rule is merged.
+pub fn merging(rule: &LoadedRule, report: &Report, now: Timestamp) -> MergeOptions {
+    // A report that is empty because nothing was understood says nothing about absence.
+    let empty_without_reason =
+        report.agents.is_empty() && matches!(report.verdict, Verdict::Drift | Verdict::Blind);
+    MergeOptions {
+        provider: report.provider.clone(),
+        node: report.node.clone(),
+        // The report is about every home of the provider.
+        home: None,
+        now,
+        targeted: report.targeted,
+        prune: rule.rule.prune == Prune::Unproven,
+        complete: report.complete && !empty_without_reason,
+    }
 }
 
 /// Whether config.yaml lets the commands of a rule run.

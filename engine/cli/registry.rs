@@ -1,16 +1,22 @@
 //! `axiowl registry`: changes a person makes by hand.
 
 use crate::args::{Common, Registry as Arguments, RegistryChange};
-use crate::exit::{Exit, Outcome};
-use crate::setup;
+use crate::exit::{Exit, Failure, Outcome};
+use crate::office;
+use crate::setup::{self, Setup};
+use axiowl_lang::nearest::suggest;
 use axiowl_model::{SessionKey, Timestamp, display_safe};
 use axiowl_registry::{Edited, NewAgent};
+use std::collections::BTreeSet;
 use std::time::SystemTime;
 
 /// Changes one row, or checks the table.
 pub fn run(arguments: &Arguments, common: &Common) -> Outcome {
-    let setup = setup::open_where(common, |_| false)?;
+    let setup = setup::open_without_rules(common)?;
     let registry = &setup.registry;
+    if let RegistryChange::AddAgent { provider, .. } = &arguments.change {
+        known(provider, &setup)?;
+    }
     let now = Timestamp::from(SystemTime::now());
     let edited = match &arguments.change {
         RegistryChange::AddAgent {
@@ -51,6 +57,24 @@ pub fn run(arguments: &Arguments, common: &Common) -> Outcome {
     };
     show(&edited);
     Ok(Exit::Done)
+}
+
+/// A row of a provider that nobody knows could never be sent to nor discovered: it is a slip.
+fn known(provider: &str, setup: &Setup) -> Result<(), Failure> {
+    let edges = office::edges(setup)?;
+    if edges.knows(provider) {
+        return Ok(());
+    }
+    // Somebody's own rule may bring a provider of its own.
+    let all = setup::open(&setup.common)?;
+    if all.rules.get(provider).is_some() {
+        return Ok(());
+    }
+    let mut known: BTreeSet<&str> = edges.providers().collect();
+    known.extend(all.rules.iter().map(|loaded| loaded.rule.provider.as_str()));
+    let hint = suggest(provider, known, "providers");
+    let message = format!("there is no provider `{}`", display_safe(provider));
+    Err(Failure::new(Exit::Usage, message).hint(hint))
 }
 
 fn show(edited: &Edited) {

@@ -16,7 +16,7 @@ use std::io::Read;
 
 /// Sends one message.
 pub fn run(arguments: &Send, common: &Common) -> Outcome {
-    let setup = setup::open_where(common, |_| false)?;
+    let setup = setup::open_without_rules(common)?;
     let request = SendRequest {
         to: arguments.to.clone(),
         body: body(arguments)?,
@@ -105,6 +105,12 @@ fn rejected(rejection: &Rejection, json: bool) -> Outcome {
     }
     let mut failure = Failure::new(exit, rejection.why.to_string());
     failure.hint = rejection.hint();
+    if let Some(seen) = rejection.discovery() {
+        failure.details = seen.lines();
+        if seen.scopes.iter().any(|scope| !scope.issues.is_empty()) {
+            failure = failure.detail("--json shows every scope and problem");
+        }
+    }
     Err(failure)
 }
 

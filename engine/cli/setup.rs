@@ -2,9 +2,9 @@
 
 use crate::args::Common;
 use crate::exit::{Exit, Failure};
+use crate::faults;
 use crate::shelf::Shelf;
 use axiowl_lang::config::Config;
-use axiowl_lang::diag::Diagnostic;
 use axiowl_lang::layers::{self, RuleSet};
 use axiowl_lang::world_spec::WorldSpec;
 use axiowl_model::{SessionKey, Timestamp};
@@ -50,12 +50,16 @@ impl Setup {
 
 /// Opens everything, with every rule.
 pub fn open(common: &Common) -> Result<Setup, Failure> {
-    open_where(common, |_| true)
+    open_knowing(common, |_| true, &Known::All)
 }
 
-/// Opens everything, with the rules of some providers only.
-pub fn open_where(common: &Common, wanted: impl Fn(&str) -> bool) -> Result<Setup, Failure> {
-    open_knowing(common, wanted, &Known::All)
+/// Opens everything for what needs no rule. None is read.
+pub fn open_without_rules(common: &Common) -> Result<Setup, Failure> {
+    let own = Own::of_process()?;
+    let config = own.config()?;
+    let world = own.world(common)?.with_executables(executables(&config));
+    let rules = RuleSet::default();
+    open_with(common, own, config, rules, world, &Known::All)
 }
 
 /// Opens what a delivery to one session needs: its provider's rule, and what the registry
@@ -111,7 +115,7 @@ fn open_with(
         world.set_registered(registered(&registry, known)?);
     }
     let evidence = EvidenceLog::at(&state);
-    report_problems(&rules);
+    faults::report(&rules);
     Ok(Setup {
         world,
         config,
@@ -145,7 +149,7 @@ pub fn child_flags(common: &Common) -> Vec<OsString> {
 }
 
 /// The rules in force, for these providers.
-pub fn load_rules(
+fn load_rules(
     common: &Common,
     own: &Own,
     config: &Config,
@@ -153,37 +157,6 @@ pub fn load_rules(
 ) -> RuleSet {
     let shelf = Shelf::open(common, own, config);
     layers::load_where(&shelf.sources(), wanted)
-}
-
-/// A broken layer is never silent: it is named, and so is what is used in its place.
-fn report_problems(rules: &RuleSet) {
-    for problem in rules.problems() {
-        let broken = problem.diagnostics.iter().any(Diagnostic::is_error);
-        for diagnostic in &problem.diagnostics {
-            if diagnostic.is_error() || !broken {
-                anstream::eprintln!("{}", diagnostic.coloured());
-            }
-        }
-        match &problem.instead {
-            Some(layer) => anstream::eprintln!(
-                "warning: the {} rule for {} is broken; the {} one is used",
-                problem.layer,
-                problem.provider,
-                layer
-            ),
-            None => anstream::eprintln!(
-                "warning: the {} rule for {} is broken, and there is no other",
-                problem.layer,
-                problem.provider
-            ),
-        }
-    }
-    for notice in rules.notices() {
-        anstream::eprintln!("{}", notice.one_line());
-        if let Some(help) = &notice.help {
-            anstream::eprintln!("  {help}");
-        }
-    }
 }
 
 fn executables(config: &Config) -> BTreeMap<String, String> {
@@ -282,14 +255,6 @@ impl Own {
     /// One variable of the user's environment.
     pub fn var(&self, name: &str) -> Option<&str> {
         self.env.get(name).map(String::as_str)
-    }
-
-    /// A path of the configuration: absolute, or below the user's home.
-    pub fn path(&self, configured: &str) -> PathBuf {
-        match configured.strip_prefix("~/") {
-            Some(below) => self.home.join(below),
-            None => PathBuf::from(configured),
-        }
     }
 
     /// The locale variables that are set.

@@ -16,7 +16,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> Outcome {
 
 /// Opens what dealing with one message needs: the ledger, and its target's rule and no other.
 pub fn open(id: axiowl_model::MessageId, common: &Common) -> Result<(Setup, Ledger), Failure> {
-    let ledger = office::ledger(&setup::open_where(common, |_| false)?)?;
+    let ledger = office::ledger(&setup::open_without_rules(common)?)?;
     let message = ledger
         .message(id)
         .map_err(|error| office::ledger_failure(&error))?;

@@ -8,7 +8,7 @@ use crate::environment::Environment;
 use crate::follow::{self, Follow, stop_at};
 use crate::ground;
 use crate::in_flight::Trace;
-use axiowl_model::{Evidence, display_safe, is_uuid};
+use axiowl_model::{Evidence, VISIBLE_MARK, display_safe, is_uuid};
 use axiowl_pipeline::edge::{
     Delivery, Edge, EdgeContext, EdgeError, Finding, Liveness, Progress, Target,
 };
@@ -69,7 +69,10 @@ impl Edge for Echo {
     }
 
     fn find(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {
-        follow::find(context, delivery)
+        match follow::find(context, delivery) {
+            Finding::Absent => waiting(context, delivery),
+            finding => finding,
+        }
     }
 
     fn is_under_way(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> bool {
@@ -104,6 +107,24 @@ fn examine(context: &EdgeContext<'_>, target: &Target) -> Result<Place, String> 
         store,
         session,
     })
+}
+
+/// Whether a message that is not in the transcript waits in the agent's queue.
+fn waiting(context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {
+    let unknown = |reason: String| Finding::Unknown { reason };
+    let session = delivery.target.key.bare_session();
+    let Some((_, store)) = store(context.world) else {
+        return unknown("there is no home folder".into());
+    };
+    let queue = store.join(format!("{session}.queue"));
+    match fs::read_to_string(&queue) {
+        Ok(text) if text.contains(&format!("{VISIBLE_MARK}{}]", delivery.message_id)) => {
+            unknown(format!("it waits unread in {}", queue.display()))
+        }
+        Ok(_) => Finding::Absent,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Finding::Absent,
+        Err(error) => unknown(format!("{}: {error}", queue.display())),
+    }
 }
 
 fn start(
@@ -142,6 +163,7 @@ fn listen(
     let mut follow = Follow::new(delivery);
     let mut taken = false;
     let mut ended_well = None;
+    let mut kept = None;
     let stop = stop_at(delivery);
     let cut = loop {
         if Instant::now() >= stop {
@@ -158,6 +180,7 @@ fn listen(
                         progress(Progress::Submitted(Evidence::new("stream_event", detail)));
                     }
                     Some("turn_end") => ended_well = Some(event["ok"] == true),
+                    Some("message_kept") => kept = event["as"].as_str().map(str::to_owned),
                     _ => {}
                 }
             }
@@ -168,6 +191,21 @@ fn listen(
         follow.glance(progress);
     };
     let ending = running.finish(if cut { Duration::ZERO } else { GOODBYE });
+    if let Some(how) = kept {
+        let proof = Evidence::new(
+            "stream_event",
+            format!("message_kept as={}", display_safe(&how)),
+        );
+        match how.as_str() {
+            "held" => progress(Progress::Held(proof)),
+            "queued" => progress(Progress::Queued(proof)),
+            _ => {
+                let reason = format!("the echo agent keeps it in a way that is not known: {how}");
+                return Err(EdgeError::Uncertain { reason });
+            }
+        }
+        return Ok(());
+    }
     let lag = if taken { LAG } else { Duration::ZERO };
     let sighting = follow.settle(lag, progress).clone();
     let told = ending.told();

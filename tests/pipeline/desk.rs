@@ -137,6 +137,36 @@ impl Desk {
         (run, id)
     }
 
+    /// Sends while no worker can be started: their log cannot be opened. It waits afterwards.
+    pub fn send_and_leave(&self, to: &str) -> String {
+        let log = self.state("worker.log");
+        if log.is_file() {
+            std::fs::remove_file(&log).expect("log");
+        }
+        std::fs::create_dir_all(&log).expect("folder");
+        let run = self.send(to, &[]);
+        std::fs::remove_dir(&log).expect("folder");
+        assert_eq!(run.code, 0, "{run}");
+        message_id(&run)
+    }
+
+    /// A path in the state folder.
+    pub fn state(&self, below: &str) -> PathBuf {
+        self.axiowl.home().join(".axiowl").join(below)
+    }
+
+    /// Moves every time of the ledger: what was written looks as if the clock had jumped since.
+    pub fn shift(&self, millis: i64) {
+        let db = rusqlite::Connection::open(self.state("messages.db")).expect("database");
+        let sql = format!(
+            "UPDATE messages SET created_at = created_at + {millis}, expires_at = expires_at + {millis};
+             UPDATE stages SET at = at + {millis};
+             UPDATE deliveries SET began_at = began_at + {millis}, ended_at = ended_at + {millis},
+               lease_expires_at = lease_expires_at + {millis};"
+        );
+        db.execute_batch(&sql).expect("sql");
+    }
+
     /// The ledger's stages of a message.
     pub fn stages(&self, message: &str) -> Vec<Value> {
         self.run(&["message", message, "--json"]).lines("stage")

@@ -19,6 +19,51 @@ fn add(desk: &Desk, provider: &str, session: &str) -> String {
     name
 }
 
+/// A row that stands in the table although nobody may add it: another's, under a new name.
+fn put(desk: &Desk, provider: &str, session: &str) -> String {
+    let name = add(desk, "echo", session).replace("echo", provider);
+    let table = std::fs::read_to_string(desk.axiowl.registry()).expect("registry");
+    let lines = table.lines().map(|line| match line.contains(session) {
+        true => line.replace("echo", provider),
+        false => line.to_owned(),
+    });
+    let table: Vec<String> = lines.collect();
+    std::fs::write(desk.axiowl.registry(), table.join("\n") + "\n").expect("registry");
+    name
+}
+
+#[test]
+fn a_row_of_a_provider_that_nobody_knows_cannot_be_added() {
+    let desk = Desk::new();
+    for (provider, hint) in [
+        ("codex_clj", "did you mean `codex_cli`?"),
+        ("Claude_Code_CLI", "did you mean `claude_code_cli`?"),
+        ("nobody", "providers: `antigravity`, "),
+        ("", "providers: `antigravity`, "),
+    ] {
+        let run = desk.run(&[
+            "registry",
+            "add-agent",
+            "--provider",
+            provider,
+            "--session",
+            "1",
+            "--name",
+            "One",
+        ]);
+        assert_eq!(run.code, 2, "{provider}: {run}");
+        assert!(run.stderr.contains(hint), "{provider}: {run}");
+    }
+    assert!(!desk.axiowl.registry().exists(), "nothing was written");
+    // A rule of one's own makes a provider known, whether it can be sent to or not.
+    let rule = "axiowl: 1\nprovider: somebody_new\ntitle: New\nroots: { n: ~/.new }\nsources:\n  s:\n    json: { path: \"{n}/s.json\", each: { at: \"\", fields: { id: /id, title: /title } } }\nrows: { from: s, session: \"somebody_new:session:{id}\" }\nname: { candidates: [ { from: title, label: title } ] }\nproof:\n  - { source: new_proven, when: { id: { present: true } }, grants: [enroll, send] }\n";
+    desk.axiowl
+        .write("home/.config/axiowl/rules/somebody_new/rule.yaml", rule);
+    let name = add(&desk, "somebody_new", "somebody_new:session:1");
+    let run = desk.send(&name, &["--dry-run"]);
+    assert_eq!(run.code, 5, "{run}");
+}
+
 #[test]
 fn c213_c227_what_cannot_be_delivered_to_refuses_with_what_is_missing_and_nobody_steps_in() {
     // A stand-in that would take everything.
@@ -67,13 +112,17 @@ fn c213_c227_what_cannot_be_delivered_to_refuses_with_what_is_missing_and_nobody
             "remote:session:1",
             "remote delivery is out of scope",
         ),
+        // As a table of another AxiOwl would have it.
         (
             "somebody_new",
             "somebody_new:session:1",
             "no delivery edge serves the provider `somebody_new`",
         ),
     ] {
-        let name = add(&desk, provider, session);
+        let name = match provider {
+            "somebody_new" => put(&desk, provider, session),
+            known => add(&desk, known, session),
+        };
         let run = desk.send(&name, &["--wait", "submitted", "--timeout", "60s"]);
         assert_eq!(run.code, 5, "{provider}: {run}");
         let lines = desk.stages(&message_id(&run));

@@ -5,11 +5,15 @@
 #[path = "../program/mod.rs"]
 mod program;
 
+mod bounds;
 mod commands;
 mod desk;
 mod edges;
 mod faults;
 mod kills;
+mod load;
 mod one_way;
+mod registry;
 mod resolving;
 mod states;
+mod waiting;

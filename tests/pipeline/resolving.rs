@@ -65,6 +65,13 @@ fn c204_c205_a_rejection_says_what_was_seen_and_what_is_near() {
         plain.stderr.contains("did you mean `Design Review`?"),
         "{plain}"
     );
+    let lines: Vec<_> = plain.stderr.lines().collect();
+    assert!(lines.len() <= 8, "a few lines: {plain}");
+    assert_eq!(lines[0], "error: no agent matches `Desing Review`");
+    assert!(
+        lines[1].starts_with("  targeted discovery found 0 that fit in "),
+        "C205: {plain}"
+    );
 
     std::fs::remove_dir_all(desk.axiowl.home().join("work")).expect("folder");
     desk.discover();
@@ -196,5 +203,47 @@ fn guards_refuse_with_how_long_or_how_much_and_come_from_the_configuration() {
         &["at most 3 messages within 60 s", "the next one may go in"],
     );
     assert_eq!(desk.send("Alpha", &[]).code, 0, "others are not touched");
+    desk.quiet();
+}
+
+#[test]
+fn a_chain_through_several_sends_is_seen_and_named() {
+    let desk = Desk::with(&["Alpha", "Beta", "Gamma"]);
+    let pass_on =
+        |to: &str, from: &str, cause: &str| desk.send(to, &["--from", from, "--reply-to", cause]);
+    let first = message_id(&desk.send("Beta", &["--from", "Alpha"]));
+    let second = message_id(&pass_on("Gamma", "Beta", &first));
+    let circle = pass_on("Alpha", "Gamma", &second);
+    assert_eq!(circle.code, 5, "{circle}");
+    let line = &circle.lines("stage")[0];
+    assert_eq!(line["code"], "hop_circle", "{circle}");
+    let reason = line["reason"].to_string();
+    let chain = format!(
+        "Alpha > Beta > Gamma > claude_code_cli:local:claude_code_cli:session:{}",
+        Desk::id(0)
+    );
+    assert!(reason.contains(&chain), "{reason}");
+    assert_eq!(
+        pass_on("Beta", "Gamma", &second).code,
+        0,
+        "an answer is no circle"
+    );
+
+    desk.configure("limits: { hops: 1 }\n");
+    let long = pass_on("Alpha", "Gamma", &second);
+    assert_eq!(long.code, 5, "{long}");
+    desk.session("Delta", 3);
+    desk.discover();
+    let long = pass_on("Delta", "Gamma", &second);
+    let line = &long.lines("stage")[0];
+    assert_eq!(
+        (long.code, &line["code"]),
+        (5, &"hop_limit".into()),
+        "{long}"
+    );
+    assert!(
+        line["reason"].to_string().contains("Alpha > Beta"),
+        "{long}"
+    );
     desk.quiet();
 }

@@ -50,6 +50,12 @@ impl Run {
     }
 }
 
+impl Default for Axiowl {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Axiowl {
     /// A fresh home.
     pub fn new() -> Self {
@@ -96,7 +102,10 @@ impl Axiowl {
 
     /// The command, ready to run: nothing of the caller's environment but PATH.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_axiowl"));
+        // Another build of it, for runs that take long.
+        let program = std::env::var_os("AXIOWL_PROGRAM");
+        let program = program.unwrap_or_else(|| env!("CARGO_BIN_EXE_axiowl").into());
+        let mut command = Command::new(program);
         command
             .current_dir(ROOT)
             .env_clear()

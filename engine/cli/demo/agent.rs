@@ -2,7 +2,9 @@
 //!
 //! It is started with a message on standard input, writes it into its own
 //! transcript, answers by calling AxiOwl's MCP server as any host would, and
-//! closes the turn. Nothing in it knows the ledger or the registry.
+//! closes the turn. While `<session>.keeps` stands beside the transcript it takes
+//! messages and reads none: they wait in `<session>.queue`, held for its user or
+//! queued, as that file says. Nothing in it knows the ledger or the registry.
 
 use crate::args::{Common, EchoAgent};
 use crate::exit::{Exit, Failure, Outcome};
@@ -15,23 +17,60 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 /// A body longer than this is no message of ours.
 const LONGEST: u64 = 4 << 20;
 
-/// Takes one message and runs the turn it starts.
+/// Takes one message and runs the turn it starts; what waited before it comes first.
 pub fn run(arguments: &EchoAgent, common: &Common) -> Outcome {
     let mut body = String::new();
     std::io::stdin()
         .lock()
         .take(LONGEST)
         .read_to_string(&mut body)?;
-    let path = arguments.store.join(format!("{}.jsonl", arguments.session));
-    let mut transcript = Transcript::open(&path)?;
+    let file = |end: &str| arguments.store.join(format!("{}.{end}", arguments.session));
+    let mut transcript = Transcript::open(&file("jsonl"))?;
+    let queue = file("queue");
+    if let Some(how) = if_there(&file("keeps"))? {
+        let waits = json!({ "text": body });
+        let mut queue = OpenOptions::new().create(true).append(true).open(queue)?;
+        queue.write_all(format!("{waits}\n").as_bytes())?;
+        queue.sync_data()?;
+        announce(&json!({ "type": "message_kept", "as": how.trim() }))?;
+        return Ok(Exit::Done);
+    }
+    for line in if_there(&queue)?.unwrap_or_default().lines() {
+        let waited: Value = serde_json::from_str(line)
+            .map_err(|error| Failure::new(Exit::Failed, format!("the queue: {error}")))?;
+        let text = waited["text"].as_str().unwrap_or_default();
+        take(&mut transcript, text, common, &mut |_| Ok(()))?;
+    }
+    if queue.exists() {
+        std::fs::remove_file(&queue)?;
+    }
+    take(&mut transcript, &body, common, &mut |event| announce(event))
+}
+
+/// One turn.
+fn take(
+    transcript: &mut Transcript,
+    body: &str,
+    common: &Common,
+    say: &mut dyn FnMut(&Value) -> Result<(), Failure>,
+) -> Outcome {
     let turn = axiowl_model::RunId::new().to_string();
     transcript.write(&json!({ "type": "message", "role": "user", "turn": turn, "text": body }))?;
-    announce(&json!({ "type": "message_taken", "turn": turn }))?;
-    let answered = answer(&mut transcript, &turn, &body, common);
+    say(&json!({ "type": "message_taken", "turn": turn }))?;
+    let answered = answer(transcript, &turn, body, common);
     let ok = answered.is_ok();
     transcript.write(&json!({ "type": "turn_end", "turn": turn, "ok": ok }))?;
-    announce(&json!({ "type": "turn_end", "turn": turn, "ok": ok }))?;
+    say(&json!({ "type": "turn_end", "turn": turn, "ok": ok }))?;
     answered.map(|()| Exit::Done)
+}
+
+/// The text of a file that need not be there.
+fn if_there(path: &Path) -> Result<Option<String>, Failure> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Answers by a tool call, as the header asks; a body without a header is only echoed.

@@ -2,13 +2,13 @@
 
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::pass;
 use crate::setup;
 use axiowl_discover::coverage::Coverage;
 use axiowl_discover::{Options, discover};
 use axiowl_lang::load::LoadedRule;
-use axiowl_lang::rule::Prune;
-use axiowl_model::{Decision, LOCAL_NODE, Verdict};
-use axiowl_registry::{MergeOptions, Registry};
+use axiowl_model::Decision;
+use axiowl_registry::Registry;
 use axiowl_sources::World;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -77,18 +77,7 @@ pub fn run(
             ..Options::default()
         },
     );
-    let merged = registry.merge(
-        &report.agents,
-        &MergeOptions {
-            provider: report.provider.clone(),
-            node: LOCAL_NODE.into(),
-            home: Some(String::new()),
-            now: world.now(),
-            targeted: report.targeted,
-            prune: rule.rule.prune == Prune::Unproven,
-            complete: report.complete && report.verdict != Verdict::Blind,
-        },
-    )?;
+    let merged = registry.merge(&report.agents, &pass::merging(rule, &report, world.now()))?;
     let mut decisions = vec![(Decision::Skipped, String::new()); report.agents.len()];
     for decided in &merged.decisions {
         if let Some(slot) = decisions.get_mut(decided.index) {

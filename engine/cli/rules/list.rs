@@ -3,6 +3,7 @@
 use super::{case, shelf};
 use crate::args::Common;
 use crate::exit::{Exit, Outcome};
+use crate::faults::Faults;
 use crate::output;
 use crate::setup::Own;
 use crate::verdicts;
@@ -72,11 +73,11 @@ pub fn run(common: &Common, json: bool) -> Outcome {
             }
         }
     }
-    for problem in rules.problems() {
-        for diagnostic in &problem.diagnostics {
-            anstream::eprintln!("{}", diagnostic.coloured());
-        }
-    }
+    let mut faults = Faults::default();
+    let problems = rules.problems().iter();
+    problems
+        .flat_map(|problem| &problem.diagnostics)
+        .for_each(|fault| faults.show(fault));
     for notice in rules.notices() {
         anstream::eprintln!("{}", notice.one_line());
     }

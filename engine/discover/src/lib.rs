@@ -15,6 +15,7 @@ pub mod gaps;
 pub mod identity;
 mod judge;
 mod naming;
+mod one;
 mod policy;
 mod records;
 mod run;

@@ -6,6 +6,7 @@ use crate::coverage::Coverage;
 use crate::drift;
 use crate::gaps::Gaps;
 use crate::judge::Bench;
+use crate::one;
 use crate::policy::Reviewer;
 use axiowl_lang::fields::row_fields;
 use axiowl_lang::guard::guards;
@@ -119,7 +120,7 @@ pub fn discover(loaded: &LoadedRule, world: &World, options: &Options) -> Report
         dropped,
         mut issues,
         untested,
-    } = judge_all(loaded, world, options);
+    } = judge_all(loaded, world, options, None);
     let rule = &loaded.rule;
     let missing: Vec<String> = tables
         .tables
@@ -179,14 +180,14 @@ pub fn discover(loaded: &LoadedRule, world: &World, options: &Options) -> Report
     }
 }
 
-/// The row of one session, by exact session id.
+/// The row of one session, by exact session id. Files that cannot hold it are not read.
 pub fn row_of(
     loaded: &LoadedRule,
     world: &World,
     session: &str,
     options: &Options,
 ) -> Option<Found> {
-    let judgement = judge_all(loaded, world, options);
+    let judgement = judge_all(loaded, world, options, Some(session));
     let roots = judgement.tables.roots;
     let found = judgement
         .candidates
@@ -217,7 +218,13 @@ struct Judgement {
     untested: Vec<String>,
 }
 
-fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement {
+/// Judges every session, or only the one that is asked for.
+fn judge_all(
+    loaded: &LoadedRule,
+    world: &World,
+    options: &Options,
+    session: Option<&str>,
+) -> Judgement {
     let rule = &loaded.rule;
     let read = ReadOptions {
         deep: options.deep,
@@ -227,6 +234,7 @@ fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement
         copy_bytes: options.copy_bytes,
         allow_commands: options.allow_commands && loaded.commands_trusted(),
         cancel: options.cancel.clone(),
+        only: session.and_then(|session| one::files_of(rule, session)),
     };
     let tables = read_all(loaded, world, &read);
     let known: Vec<String> = row_fields(rule).into_iter().collect();
@@ -234,7 +242,10 @@ fn judge_all(loaded: &LoadedRule, world: &World, options: &Options) -> Judgement
     if let Some(coverage) = coverage {
         coverage.tables(&tables);
     }
-    let assembly = assemble(loaded, &tables, world, &known, coverage);
+    let mut assembly = assemble(loaded, &tables, world, &known, coverage);
+    if let Some(session) = session {
+        assembly.rows.retain(|row| row.session == session);
+    }
     let guard = missing_guard(loaded, &tables);
     let mut issues = Vec::new();
     if let Some(guard) = &guard {

@@ -71,7 +71,7 @@ pub struct TranscriptReader<'a> {
 }
 
 enum Kind<'a> {
-    Lines(Lines<'a>),
+    Lines(Box<Lines<'a>>),
     Table(Box<Table<'a>>),
 }
 
@@ -98,7 +98,7 @@ impl<'a> TranscriptReader<'a> {
         let kind = match &description.sqlite {
             None => {
                 let lines = Lines::new(description, world, shown);
-                Kind::Lines(lines.ok_or(NoTranscript::Nowhere)?)
+                Kind::Lines(Box::new(lines.ok_or(NoTranscript::Nowhere)?))
             }
             Some(sqlite) => {
                 let session = filled(&sqlite.session)?;

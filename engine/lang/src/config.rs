@@ -7,8 +7,10 @@ use crate::codes;
 use crate::diag::{Diagnostic, SourceText, tidy};
 use crate::parse;
 use crate::scalar::{ByteSize, Span};
+use axiowl_model::limits;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The user's configuration. Everything may be left out.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -87,15 +89,19 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            body: ByteSize(64 << 10),
-            pair_per_minute: 10,
-            target_per_minute: 30,
-            hops: 8,
-            expires: Span(86_400_000),
-            delivery: Span(3_600_000),
+            body: ByteSize(limits::BODY_BYTES as u64),
+            pair_per_minute: limits::PAIR_PER_MINUTE,
+            target_per_minute: limits::TARGET_PER_MINUTE,
+            hops: limits::HOPS,
+            expires: Span(millis(limits::EXPIRY)),
+            delivery: Span(millis(limits::DELIVERY)),
             live_store: ByteSize(256 << 20),
         }
     }
+}
+
+const fn millis(time: Duration) -> i64 {
+    time.as_millis() as i64
 }
 
 /// What happens when a name fits several sessions.
@@ -115,7 +121,7 @@ pub struct Retention(pub i64);
 
 impl Default for Retention {
     fn default() -> Self {
-        Self(90 * 86_400_000)
+        Self(millis(limits::RETENTION))
     }
 }
 

@@ -20,7 +20,7 @@ mod identity;
 pub mod layers;
 mod lint;
 pub mod load;
-mod nearest;
+pub mod nearest;
 pub mod origins;
 mod parse;
 pub mod patch;

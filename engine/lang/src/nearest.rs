@@ -41,11 +41,7 @@ fn distance(word: &str, candidate: &str) -> usize {
 }
 
 /// A help line: the nearest name, else the list of all, cut where it gets long.
-pub(crate) fn suggest<'a>(
-    word: &str,
-    known: impl IntoIterator<Item = &'a str>,
-    what: &str,
-) -> String {
+pub fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, what: &str) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     if let Some(near) = nearest(word, known.iter().copied()) {
         return format!("did you mean `{near}`?");

@@ -61,6 +61,8 @@ pub mod codes {
     pub const BUSY: &str = "busy";
     /// A live store is too large for a private copy.
     pub const TOO_LARGE_LIVE: &str = "store_too_large_live";
+    /// A store that may be read only from a private copy is too large for one.
+    pub const MIRROR_TOO_LARGE: &str = "mirror_too_large";
     /// A column that a status, kind or condition needs is absent.
     pub const GUARD_MISSING: &str = "guard_missing";
     /// A column is absent without the rule allowing it.

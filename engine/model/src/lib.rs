@@ -9,6 +9,7 @@ mod agent;
 mod discovered;
 mod issue;
 mod key;
+pub mod limits;
 mod message;
 mod stage;
 mod text;

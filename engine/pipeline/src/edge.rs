@@ -230,12 +230,8 @@ pub trait Edge: Send + Sync {
         true
     }
 
-    /// Settles an uncertain message by what the target's store says now; `None` when it still
-    /// cannot be known.
+    /// Settles a message by what the target's store says now; `None` when it says nothing of it.
     fn settle(&self, context: &EdgeContext, delivery: &Delivery) -> Option<Finding> {
-        match self.find(context, delivery) {
-            Finding::Unknown { .. } => None,
-            finding => Some(finding),
-        }
+        Some(self.find(context, delivery))
     }
 }

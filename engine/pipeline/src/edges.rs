@@ -75,6 +75,11 @@ impl EdgeTable {
         self
     }
 
+    /// Whether a provider key means something here: it has an edge, or is reserved.
+    pub fn knows(&self, provider: &str) -> bool {
+        provider == REMOTE || self.edges.contains_key(provider)
+    }
+
     /// The provider keys that can be delivered to.
     pub fn providers(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.edges.keys().copied()

@@ -26,10 +26,10 @@ use crate::clock::Clock;
 use crate::crash;
 use axiowl_model::Timestamp;
 use axiowl_registry::{create_private_dir, private_file_options};
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longer than any write of another process takes, even with the disk asleep.
 const BUSY_WAIT: Duration = Duration::from_secs(15);
@@ -52,11 +52,15 @@ impl Default for Opening {
     }
 }
 
+/// How long a write that found another one under way pauses at most before it asks again.
+const ASK_AGAIN: Duration = Duration::from_millis(10);
+
 /// The ledger of one state root. One connection, used by one thread at a time.
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
     clock: Clock,
+    busy_wait: Duration,
     connection: Mutex<Connection>,
 }
 
@@ -88,6 +92,7 @@ impl Ledger {
         Ok(Self {
             path,
             clock: opening.clock,
+            busy_wait: opening.busy_wait,
             connection: Mutex::new(connection),
         })
     }
@@ -116,7 +121,8 @@ impl Ledger {
         change: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
     ) -> Result<T, LedgerError> {
         let mut connection = self.connection();
-        transact(&mut connection, change).map_err(|trouble| trouble.named(action, &self.path))
+        transact(&mut connection, self.busy_wait, change)
+            .map_err(|trouble| trouble.named(action, &self.path))
     }
 
     /// The same for what a power cut may take: who works on a message, and what is forgotten.
@@ -130,7 +136,7 @@ impl Ledger {
         let mut connection = self.connection();
         let loosely = |connection: &mut Connection| {
             connection.pragma_update(None, "synchronous", "NORMAL")?;
-            let result = transact(connection, change);
+            let result = transact(connection, self.busy_wait, change);
             connection.pragma_update(None, "synchronous", "FULL")?;
             result
         };
@@ -149,15 +155,38 @@ impl Ledger {
 
 fn transact<T>(
     connection: &mut Connection,
+    patience: Duration,
     change: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
 ) -> Result<T, Trouble> {
     crash::point("before a transaction");
-    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let tx = begin(connection, patience)?;
     let answer = change(&tx)?;
     crash::point("before a commit");
     tx.commit()?;
     crash::point("after a commit");
     Ok(answer)
+}
+
+/// Begins to write. SQLite's own waiting pauses ever longer, and whoever has waited long loses
+/// to whoever comes new: among dozens of writers one waited in vain for 15 seconds.
+fn begin(connection: &Connection, patience: Duration) -> rusqlite::Result<Transaction<'_>> {
+    let until = Instant::now() + patience;
+    let mut pause = Duration::from_millis(1);
+    connection.busy_timeout(Duration::ZERO)?;
+    let begun = loop {
+        match Transaction::new_unchecked(connection, TransactionBehavior::Immediate) {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && Instant::now() < until =>
+            {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(ASK_AGAIN);
+            }
+            answer => break answer,
+        }
+    };
+    connection.busy_timeout(patience)?;
+    begun
 }
 
 /// What goes wrong inside a transaction, before it is known which one.

@@ -1,6 +1,7 @@
 //! The numbers that bound sending. All of them can be set by the user's configuration;
 //! the defaults are meant for agents that work, and stop agents that run in circles.
 
+use axiowl_model::limits;
 use std::time::Duration;
 
 /// Bounds on messages and their delivery.
@@ -35,18 +36,18 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            body_bytes: 64 * 1024,
-            hops: 8,
-            pair_messages: 10,
-            target_messages: 30,
+            body_bytes: limits::BODY_BYTES,
+            hops: limits::HOPS as usize,
+            pair_messages: limits::PAIR_PER_MINUTE as usize,
+            target_messages: limits::TARGET_PER_MINUTE as usize,
             rate_window: Duration::from_secs(60),
-            expiry: Duration::from_secs(24 * 60 * 60),
-            delivery: Duration::from_secs(60 * 60),
+            expiry: limits::EXPIRY,
+            delivery: limits::DELIVERY,
             lease: Duration::from_secs(30),
             attempts: 5,
             watch: Duration::from_secs(10 * 60),
             output_bytes: 1024 * 1024,
-            retention: Duration::from_secs(90 * 24 * 60 * 60),
+            retention: limits::RETENTION,
         }
     }
 }

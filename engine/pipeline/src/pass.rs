@@ -1,7 +1,7 @@
 //! The seam to discovery: one targeted look for somebody the registry does not know (well
 //! enough). The pipeline decides when; how it is done is the command line's business.
 
-use axiowl_model::DiscoverySummary;
+use axiowl_model::{DiscoverySummary, clip};
 use serde::Serialize;
 use std::fmt;
 
@@ -48,36 +48,87 @@ impl PassSummary {
     }
 }
 
-impl fmt::Display for PassSummary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl PassSummary {
+    /// A few short lines for people: how much was looked at, where something fits, how many
+    /// problems there were and the first of them. The rest is in the fields.
+    pub fn lines(&self) -> Vec<String> {
+        const SCOPES: usize = 3;
+        const ISSUE_CHARS: usize = 160;
+        let mut out = Vec::new();
         if let Some(failure) = &self.failure {
-            write!(f, "targeted discovery failed: {failure}; ")?;
+            out.push(format!("targeted discovery failed: {failure}"));
         } else {
             let found: usize = self.scopes.iter().map(|scope| scope.found).sum();
             let scopes = self.scopes.len();
-            write!(
-                f,
-                "targeted discovery found {found} that fit in {scopes} scopes; "
-            )?;
-            for scope in &self.scopes {
-                let (provider, found) = (&scope.provider, scope.found);
-                let (enrolled, evidence) = (scope.enrolled, scope.evidence);
-                if found > 0 || !scope.issues.is_empty() {
-                    write!(
-                        f,
-                        "{provider}: {found} found, {enrolled} enrolled, {evidence} evidence"
-                    )?;
-                    if let Some(issue) = scope.issues.first() {
-                        let more = scope.issues.len() - 1;
-                        write!(f, ", {}: {}", issue.code, issue.message)?;
-                        if more > 0 {
-                            write!(f, " (and {more} more)")?;
-                        }
-                    }
-                    f.write_str("; ")?;
-                }
-            }
+            out.push(format!(
+                "targeted discovery found {found} that fit in {scopes} scopes"
+            ));
         }
-        f.write_str(&self.remote)
+        let with_rows: Vec<_> = self.scopes.iter().filter(|scope| scope.found > 0).collect();
+        out.extend(with_rows.iter().take(SCOPES).map(|scope| {
+            let (provider, found) = (&scope.provider, scope.found);
+            let (enrolled, evidence) = (scope.enrolled, scope.evidence);
+            format!("{provider}: {found} found, {enrolled} enrolled, {evidence} evidence")
+        }));
+        if with_rows.len() > SCOPES {
+            out.push(format!("and {} scopes more", with_rows.len() - SCOPES));
+        }
+        let mut issues = self
+            .scopes
+            .iter()
+            .flat_map(|scope| scope.issues.iter().map(|issue| (&scope.provider, issue)));
+        if let Some((provider, issue)) = issues.next() {
+            let more = match issues.count() {
+                0 => String::new(),
+                more => format!(" (and {more} more)"),
+            };
+            let message = clip(&issue.message, ISSUE_CHARS);
+            out.push(format!("{provider}: {}: {message}{more}", issue.code));
+        }
+        out.push(self.remote.clone());
+        out
+    }
+}
+
+impl fmt::Display for PassSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.lines().join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axiowl_model::{Issue, Verdict};
+
+    #[test]
+    fn many_scopes_with_many_issues_are_a_few_short_lines() {
+        let scope = |number: usize| DiscoverySummary {
+            provider: format!("provider_{number}"),
+            node_id: "local".into(),
+            found: number % 2,
+            enrolled: 0,
+            updated: 0,
+            skipped: 0,
+            evidence: number % 2,
+            pruned: 0,
+            issues: vec![Issue::new("damaged", "x".repeat(1000)); 3],
+            verdict: Verdict::Verified,
+            registry: String::new(),
+        };
+        let summary = PassSummary::local((0..13).map(scope).collect());
+        let lines = summary.lines();
+        assert!(lines.len() <= 7, "{lines:#?}");
+        assert!(lines.iter().all(|line| line.len() < 220), "{lines:#?}");
+        assert_eq!(lines[0], "targeted discovery found 6 that fit in 13 scopes");
+        assert_eq!(lines[1], "provider_1: 1 found, 0 enrolled, 1 evidence");
+        assert_eq!(lines[4], "and 3 scopes more");
+        assert!(
+            lines[5].starts_with("provider_0: damaged: xxx"),
+            "{}",
+            lines[5]
+        );
+        assert!(lines[5].ends_with(" (and 38 more)"), "{}", lines[5]);
+        assert_eq!(lines[6], REMOTE_OUT_OF_SCOPE);
     }
 }

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 /// A message that was not accepted. Nothing was stored and nothing will be sent.
 #[derive(Debug, thiserror::Error)]
-#[error("{why}")]
+#[error("{why}{}", seen(why))]
 pub struct Rejection {
     /// The id it had.
     pub message_id: MessageId,
@@ -66,7 +66,7 @@ pub enum Why {
         hint: String,
     },
     /// Nobody is called that.
-    #[error("no agent matches `{}`{}", display_safe(target), seen(summary.as_deref()))]
+    #[error("no agent matches `{}`", display_safe(target))]
     NoSuchTarget {
         /// What was asked for.
         target: String,
@@ -85,12 +85,11 @@ pub enum Why {
     },
     /// It is known, and no message can be sent to it.
     #[error(
-        "`{}` ({}, session {}) cannot be sent to: {}{}",
+        "`{}` ({}, session {}) cannot be sent to: {}",
         display_safe(&row.display_name),
         row.provider,
         display_safe(&row.provider_session_id),
-        not_sendable(row),
-        seen(summary.as_deref())
+        not_sendable(row)
     )]
     NotSendable {
         /// The row.
@@ -105,7 +104,7 @@ pub enum Why {
     #[error("{0}")]
     Guard(#[from] Guard),
     /// The sender is a session nobody registered.
-    #[error("{reason}: `{}`{}", display_safe(sender), seen(summary.as_deref()))]
+    #[error("{reason}: `{}`", display_safe(sender))]
     SenderUnresolved {
         /// What was given.
         sender: String,
@@ -215,12 +214,7 @@ impl Rejection {
 
     /// What the targeted pass saw, where one was made.
     pub fn discovery(&self) -> Option<&PassSummary> {
-        match &*self.why {
-            Why::NoSuchTarget { summary, .. }
-            | Why::NotSendable { summary, .. }
-            | Why::SenderUnresolved { summary, .. } => summary.as_deref(),
-            _ => None,
-        }
+        self.why.discovery()
     }
 
     /// The stage line a program gets: `refused`, with the reason and the row where one was
@@ -247,7 +241,7 @@ impl Rejection {
             display_name: text(|row| &row.display_name),
             route: String::new(),
             evidence: Evidence::new("rejection", self.code()),
-            reason: self.why.to_string(),
+            reason: self.to_string(),
             also_matching,
         }
     }
@@ -263,8 +257,20 @@ fn not_sendable(row: &Candidate) -> String {
     }
 }
 
-fn seen(summary: Option<&PassSummary>) -> String {
-    summary.map_or_else(String::new, |summary| format!(" ({summary})"))
+impl Why {
+    fn discovery(&self) -> Option<&PassSummary> {
+        match self {
+            Self::NoSuchTarget { summary, .. }
+            | Self::NotSendable { summary, .. }
+            | Self::SenderUnresolved { summary, .. } => summary.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+fn seen(why: &Why) -> String {
+    why.discovery()
+        .map_or_else(String::new, |summary| format!(" ({summary})"))
 }
 
 fn ids(candidates: &[Candidate]) -> String {

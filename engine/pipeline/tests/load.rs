@@ -18,6 +18,8 @@ use std::time::Instant;
 const SENDER: &str = "AXIOWL_TEST_SENDER";
 const STATE: &str = "AXIOWL_TEST_STATE";
 const MESSAGE: &str = "AXIOWL_TEST_MESSAGE";
+/// What the file is called in which a worker that could not go on says why.
+const FAILED: &str = "failed-";
 const LOAD: &str = "AXIOWL_LOAD";
 const SENDERS: usize = 8;
 const SESSIONS: usize = 20;
@@ -72,7 +74,10 @@ fn worker_process() {
     };
     let root = PathBuf::from(state);
     let edge = PaperEdge::new(&root);
-    run_worker(&root, message.parse().unwrap(), &edge.table(), &quick()).unwrap();
+    if let Err(error) = run_worker(&root, message.parse().unwrap(), &edge.table(), &quick()) {
+        let file = root.join(format!("{FAILED}{message}"));
+        std::fs::write(file, error.to_string()).unwrap();
+    }
 }
 
 /// Not a test by itself: what a sender process runs.
@@ -138,6 +143,13 @@ fn eight_senders_and_twenty_sessions_lose_double_and_reorder_nothing() {
         sent.as_secs_f64(),
         begin.elapsed().as_secs_f64()
     );
+
+    let failures = std::fs::read_dir(root).unwrap().flatten();
+    let failures: Vec<_> = failures
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(FAILED))
+        .map(|entry| std::fs::read_to_string(entry.path()).unwrap())
+        .collect();
+    assert_eq!(failures, [""; 0], "every worker served to its end");
 
     let mut delivered = HashSet::new();
     let mut counted = 0;

@@ -33,14 +33,15 @@ pub fn private_file_options() -> OpenOptions {
     options
 }
 
-/// Closes a folder that belongs to AxiOwl alone to others, should it stand open.
+/// Closes a folder that belongs to AxiOwl alone to others, should it stand open. What its owner
+/// may do there is left alone: a folder that was made read-only is meant to stay so.
 pub(crate) fn close_to_others(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         let mode = std::fs::metadata(path)?.permissions().mode();
         if mode & 0o077 != 0 {
-            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))?;
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode & 0o700))?;
         }
     }
     #[cfg(not(unix))]
@@ -55,4 +56,27 @@ pub(crate) fn sync_dir(folder: &Path) -> io::Result<()> {
     #[cfg(not(unix))]
     let _ = folder;
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn closing_a_folder_gives_its_owner_nothing_that_was_taken_away() {
+        let dir = tempfile::tempdir().unwrap();
+        for (before, after) in [
+            (0o755, 0o700),
+            (0o555, 0o500),
+            (0o500, 0o500),
+            (0o700, 0o700),
+        ] {
+            let mode = std::fs::Permissions::from_mode(before);
+            std::fs::set_permissions(dir.path(), mode).unwrap();
+            close_to_others(dir.path()).unwrap();
+            let mode = std::fs::metadata(dir.path()).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, after, "{before:o}");
+        }
+    }
 }

@@ -42,7 +42,7 @@ pub use facts::{FactQuery, NativeFacts};
 pub use read::{ReadOptions, Table, Tables, read_all};
 pub use roots::home_folders;
 pub use sqlite::session::{Records, SessionReader};
-pub use sqlite::{MIRROR_TOO_LARGE, SqlProblem, check_sql};
+pub use sqlite::{SqlProblem, check_sql};
 pub use world::World;
 
 /// A row of a source: field name to value. Times are milliseconds since the epoch.

@@ -44,6 +44,20 @@ pub struct ReadOptions {
     pub copy_bytes: u64,
     /// Ends the run early.
     pub cancel: Cancel,
+    /// Files of JSON Lines sources that need not be read.
+    pub only: Option<Only>,
+}
+
+/// What is wanted of some sources, by a field that is known before a file is opened: its name,
+/// or a named group of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Only {
+    /// The sources.
+    pub sources: BTreeSet<String>,
+    /// The field.
+    pub field: String,
+    /// Its value. A file that has another one is not opened.
+    pub value: String,
 }
 
 impl Default for ReadOptions {
@@ -56,6 +70,7 @@ impl Default for ReadOptions {
             allow_commands: false,
             copy_bytes: COPY_BYTES,
             cancel: Cancel::default(),
+            only: None,
         }
     }
 }

@@ -26,9 +26,7 @@ impl Listener for Stream {
         let event: Value = serde_json::from_str(line).ok()?;
         let kind = event["type"].as_str()?;
         self.said.spoke = true;
-        let Some(session) = event["session_id"].as_str() else {
-            return None;
-        };
+        let session = event["session_id"].as_str()?;
         // Its first event comes before it has taken the message, and is enough to notice
         // another chat, before that one's turn has begun (X08).
         if kind != "system" || session != self.session {

@@ -45,6 +45,7 @@ impl<'a> Table<'a> {
             roots: &found.roots,
             session: &session,
             targeted: Targeted::None,
+            words: false,
             coverage: None,
         };
         let meant = |select: &&TranscriptSelect| {

@@ -6,7 +6,7 @@
 use super::key;
 use crate::file::Hit;
 use crate::find::{Finder, Kind};
-use crate::read::Context;
+use crate::read::{Context, Only};
 use crate::report::Report;
 use crate::roots::Root;
 use crate::{Row, record};
@@ -26,6 +26,14 @@ pub(super) struct Target {
     pub fields: Row,
     /// The source and number of the row that named the file.
     pub owner: Option<(String, usize)>,
+}
+
+impl Target {
+    /// Whether the file may be one of those that are wanted.
+    pub fn may_have(&self, only: &Only) -> bool {
+        let known = self.fields.get(&only.field).and_then(Value::as_str);
+        known.is_none_or(|value| value == only.value)
+    }
 }
 
 /// The files of a source.

@@ -2,7 +2,7 @@
 
 use super::input::tests::deflated;
 use crate::harness::{Home, columns, issues, strong};
-use crate::read::ReadOptions;
+use crate::read::{Only, ReadOptions};
 use axiowl_model::codes;
 use proptest::prelude::*;
 use serde_json::json;
@@ -335,4 +335,31 @@ proptest! {
         home.read_with(&source, &ReadOptions { deep: true, ..strong("title") });
         home.read(INDEX);
     }
+}
+
+#[test]
+fn files_whose_name_gives_another_value_than_the_wanted_one_are_not_opened() {
+    let home = Home::new();
+    for name in ["s-a.jsonl", "s-b.jsonl", "s-.jsonl"] {
+        home.write(name, "{\"n\":1}\n");
+    }
+    let rule = "  s:\n    jsonl: { path: \"{r}/*.jsonl\", name: '^s-(?<id>[a-z])?$', head: 1 KiB, take: [{ fields: { n: /n } }] }\n";
+    let only = |source: &str, value: &str| ReadOptions {
+        only: Some(Only {
+            sources: [source.to_owned()].into(),
+            field: "id".into(),
+            value: value.into(),
+        }),
+        ..ReadOptions::default()
+    };
+    let read = |options: &ReadOptions| {
+        let tables = home.read_with(rule, options);
+        let table = &tables.tables["s"];
+        (table.files_matched, table.files.len())
+    };
+    assert_eq!(read(&ReadOptions::default()), (3, 3));
+    // One that does not say which it is may be the one.
+    assert_eq!(read(&only("s", "a")), (3, 2));
+    assert_eq!(read(&only("s", "c")), (3, 1));
+    assert_eq!(read(&only("another", "a")), (3, 3));
 }

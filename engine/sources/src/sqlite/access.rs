@@ -7,7 +7,7 @@
 //! the provider's own file in a way that could lock it or create a file next to it. It
 //! must not know what is in the tables.
 
-use super::{MIRROR_TOO_LARGE, guard};
+use super::guard;
 use crate::Cancel;
 use crate::file::Hit;
 use crate::report::Report;
@@ -209,7 +209,7 @@ impl Refusal {
             Self::Busy(why) => Issue::new(codes::BUSY, format!("{why}; the last known rows stay")),
             Self::TooLarge(bytes) => {
                 let code = match ways.mirror {
-                    Mirror::Only => MIRROR_TOO_LARGE,
+                    Mirror::Only => codes::MIRROR_TOO_LARGE,
                     Mirror::Auto => codes::TOO_LARGE_LIVE,
                 };
                 let (bytes, most) = (bytes.div_ceil(1 << 20), ways.most >> 20);

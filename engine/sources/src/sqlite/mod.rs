@@ -26,9 +26,6 @@ use rows::Found;
 use serde_json::Value;
 use std::path::Path;
 
-/// The issue code for a store that may only be read from a copy (`mirror: only`) and is too
-/// large for one.
-pub const MIRROR_TOO_LARGE: &str = "mirror_too_large";
 /// Bytes of such a text.
 const TEXT_BYTES: u64 = 64 << 20;
 /// Side files of a database, which a wide pattern finds too.

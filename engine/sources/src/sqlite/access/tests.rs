@@ -185,7 +185,7 @@ fn a_store_too_large_for_a_copy_is_left_alone() {
     );
     assert_eq!(
         store.count(Mirror::Only),
-        (None, vec![MIRROR_TOO_LARGE.to_owned()])
+        (None, vec![codes::MIRROR_TOO_LARGE.to_owned()])
     );
     drop(connection);
 }
