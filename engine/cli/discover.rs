@@ -131,7 +131,7 @@ fn not_understood(pass: &Pass) -> Option<String> {
     let provider = &pass.summary.provider;
     Some(match broken {
         false => line,
-        true => format!("{line}; to mend it, start with: axiowl rules eject {provider}"),
+        true => format!("{line}; to mend it, start with: axiowl rules capture {provider}"),
     })
 }
 

@@ -39,6 +39,7 @@ pub mod world;
 pub use facts::{FactQuery, NativeFacts};
 pub use read::{ReadOptions, Table, Tables, read_all};
 pub use roots::home_folders;
+pub use sqlite::dump;
 pub use sqlite::{MIRROR_TOO_LARGE, SqlProblem, check_sql};
 pub use world::World;
 
