@@ -60,7 +60,7 @@ pub enum Action {
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
-    /// Copy a built-in rule to your own rules, to change it there
+    /// Copy the rule below your own to your rules, to change it there
     Eject {
         /// Provider
         provider: String,
