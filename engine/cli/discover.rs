@@ -122,7 +122,7 @@ fn keep_verdict(setup: &Setup, rule: &LoadedRule, pass: &Pass) {
 }
 
 /// What was not understood, and how to keep it for whoever mends the rule.
-fn not_understood(pass: &Pass) -> Option<String> {
+pub fn not_understood(pass: &Pass) -> Option<String> {
     let line = pass.report.gaps.line();
     if line.is_empty() {
         return None;
