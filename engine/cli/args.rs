@@ -51,6 +51,8 @@ pub enum Command {
     Registry(Registry),
     /// Work with rules
     Rules(Rules),
+    /// Check how well the rules fit what the providers write; nothing is changed
+    Doctor(Doctor),
     /// Serve MCP on standard input and output
     Mcp,
     /// See the whole path once, in a temporary home, with nothing installed
@@ -86,6 +88,19 @@ pub struct Discover {
     /// Examine a fixture folder (world.yaml and home) instead of a home
     #[arg(long, value_name = "DIR", conflicts_with_all = ["home", "world"])]
     pub fixture: Option<PathBuf>,
+    /// Exit with 1 when a rule no longer fits what it reads
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Options of `doctor`.
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Only this provider
+    pub provider: Option<String>,
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
     /// Exit with 1 when a rule no longer fits what it reads
     #[arg(long)]
     pub strict: bool,

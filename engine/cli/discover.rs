@@ -124,7 +124,7 @@ fn keep_verdict(setup: &Setup, rule: &LoadedRule, pass: &Pass) {
 }
 
 /// What was not understood, and how to keep it for whoever mends the rule.
-fn not_understood(pass: &Pass) -> Option<String> {
+pub fn not_understood(pass: &Pass) -> Option<String> {
     let line = pass.report.gaps.line();
     if line.is_empty() {
         return None;
@@ -133,7 +133,7 @@ fn not_understood(pass: &Pass) -> Option<String> {
     let provider = &pass.summary.provider;
     Some(match broken {
         false => line,
-        true => format!("{line}; to mend it, start with: axiowl rules eject {provider}"),
+        true => format!("{line}; to mend it, start with: axiowl rules capture {provider}"),
     })
 }
 

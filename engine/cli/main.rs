@@ -5,6 +5,7 @@
 mod args;
 mod demo;
 mod discover;
+mod doctor;
 mod exit;
 mod explain;
 mod faults;
@@ -53,6 +54,7 @@ fn run(cli: &Cli) -> Outcome {
     match &cli.command {
         None => status::run(common),
         Some(Command::Discover(arguments)) => discover::run(arguments, common),
+        Some(Command::Doctor(arguments)) => doctor::run(arguments, common),
         Some(Command::List(arguments)) => list::run(arguments, common),
         Some(Command::Explain(arguments)) => explain::run(arguments, common),
         Some(Command::Send(arguments)) => send::run(arguments, common),

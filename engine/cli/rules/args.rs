@@ -50,6 +50,8 @@ pub enum Action {
         #[arg(long)]
         json: bool,
     },
+    /// Make a small fixture out of real files, with every text replaced
+    Capture(Capture),
     /// Write the skeleton of a rule for a new provider, with a case that passes
     New {
         /// Provider key: lower-case letters, digits and `_`
@@ -58,7 +60,7 @@ pub enum Action {
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
-    /// Copy a built-in rule to your own rules, to change it there
+    /// Copy the rule below your own to your rules, to change it there
     Eject {
         /// Provider
         provider: String,
@@ -177,6 +179,22 @@ pub struct Try {
     /// Run again each time a file of the rule is saved, until interrupted
     #[arg(long)]
     pub watch: bool,
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `rules capture`.
+#[derive(Debug, Args)]
+pub struct Capture {
+    /// Provider
+    pub provider: String,
+    /// A session to keep; may be given several times. A few of each sort when left out
+    #[arg(long, value_name = "ID")]
+    pub session: Vec<String>,
+    /// The case folder to make; a new one among the cases of your own rule when left out
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     /// One JSON object a line
     #[arg(long)]
     pub json: bool,

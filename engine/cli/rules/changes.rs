@@ -37,6 +37,13 @@ pub enum Kind {
     Found,
     /// Only in the old outcome.
     Lost,
+    /// A list that is compared as a whole: what is no longer in it, and what is new.
+    Listed {
+        /// Only in the old one, as a person reads it.
+        gone: Vec<String>,
+        /// Only in the new one.
+        new: Vec<String>,
+    },
     /// A field of a row.
     Changed {
         /// Which field.
@@ -54,6 +61,11 @@ impl std::fmt::Display for Change {
         match &self.kind {
             Kind::Found => write!(f, "+ {what}"),
             Kind::Lost => write!(f, "- {what}"),
+            Kind::Listed { gone, new } => {
+                write!(f, "~ {what}")?;
+                gone.iter().try_for_each(|one| write!(f, "\n    - {one}"))?;
+                new.iter().try_for_each(|one| write!(f, "\n    + {one}"))
+            }
             Kind::Changed {
                 field,
                 before,
@@ -77,13 +89,62 @@ pub fn between(before: &Value, after: &Value) -> Vec<Change> {
                     id: String::new(),
                 },
                 what: part.replace('_', " "),
-                kind: Kind::Changed {
-                    field: "is".into(),
-                    before: before[part].to_string(),
-                    after: after[part].to_string(),
-                },
+                kind: whole(part, &before[part], &after[part]),
             });
         }
+    }
+    out
+}
+
+/// How a part that is compared as a whole differs.
+fn whole(part: &str, before: &Value, after: &Value) -> Kind {
+    if part != "issues" || !before.is_array() && !before.is_null() {
+        return Kind::Changed {
+            field: "is".into(),
+            before: before.to_string(),
+            after: after.to_string(),
+        };
+    }
+    let (before, after) = (issues(before), issues(after));
+    let without = |list: &[String], other: &[String]| -> Vec<String> {
+        let only = list.iter().filter(|one| !other.contains(one));
+        only.cloned().collect()
+    };
+    Kind::Listed {
+        gone: without(&before, &after),
+        new: without(&after, &before),
+    }
+}
+
+/// Issues as lines.
+fn issues(list: &Value) -> Vec<String> {
+    let text = |issue: &Value, key: &str| issue[key].as_str().unwrap_or_default().to_owned();
+    let list = list.as_array().into_iter().flatten();
+    list.map(|issue| {
+        let line = issue["line"].as_u64();
+        let line = line.map_or(String::new(), |line| format!(":{line}"));
+        let place = match text(issue, "path") {
+            path if path.is_empty() => String::new(),
+            path => format!(" {path}{line}:"),
+        };
+        format!("{}{place} {}", text(issue, "code"), text(issue, "message"))
+    })
+    .collect()
+}
+
+/// The changes as a person reads them, those of one row under its name once.
+pub fn lines(changes: &[Change]) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let mut before: Option<&Place> = None;
+    for change in changes {
+        let shown = change.to_string();
+        let mut lines = shown.lines();
+        let same = before == Some(&change.place) && matches!(change.kind, Kind::Changed { .. });
+        if same {
+            lines.next();
+        }
+        out.extend(lines.map(str::to_owned));
+        before = Some(&change.place);
     }
     out
 }
@@ -114,6 +175,8 @@ pub fn take(expected: &mut Value, after: &Value, change: &Change) {
             // As a run writes them: by id.
             rows.sort_by_key(|row| row[*key].as_str().unwrap_or_default().to_owned());
         }
+        // Parts were taken over above.
+        (Kind::Listed { .. }, _) => {}
         (Kind::Changed { field, .. }, new) => {
             if let Some(row) = rows.iter_mut().find(|row| is_it(row)) {
                 match new.and_then(|new| new.get(field)) {

@@ -4,7 +4,7 @@ use super::{base, no_rule, shelf, short};
 use crate::args::Common;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::shelf::Shelf;
-use axiowl_lang::load::{LoadedRule, RuleFolder};
+use axiowl_lang::load::{Layer, LoadedRule, RuleFolder};
 use axiowl_lang::stack::Stack;
 use axiowl_lang::{layers, patch, schema};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub fn run(provider: &str, as_patch: bool, out: Option<&Path>, common: &Common) 
     let shelf = shelf(common)?;
     let sources = shelf.sources();
     let stack = Stack::open(&sources);
-    let Some(folder) = lowest(&stack, provider) else {
+    let Some(folder) = below(&stack, provider) else {
         let known = stack.providers().into_iter().map(str::to_owned);
         return Err(no_rule(provider, known));
     };
@@ -57,13 +57,19 @@ pub fn run(provider: &str, as_patch: bool, out: Option<&Path>, common: &Common) 
     Ok(Exit::Done)
 }
 
-/// The rule that overrides are made of: the built-in one, else that of the lowest layer.
-fn lowest<'s>(stack: &'s Stack, provider: &str) -> Option<&'s RuleFolder> {
-    let lower = || {
-        let holders = stack.holders(provider).into_iter();
-        holders.filter_map(|holder| holder.folder.ok()).next()
+/// The rule that an override of the user stands over: that of the highest layer below the
+/// user's own. With `--rules`, which leaves out every other layer, the built-in one, else the
+/// one that lies there.
+fn below<'s>(stack: &'s Stack, provider: &str) -> Option<&'s RuleFolder> {
+    let holders = stack.holders(provider);
+    let good = |own: bool| {
+        let mut good = holders.iter().rev().filter_map(|holder| holder.folder.ok());
+        good.find(|folder| own || !matches!(folder.layer, Layer::User | Layer::Disk))
     };
-    stack.built_in(provider).or_else(lower)
+    let with_disk = || good(true).filter(|folder| folder.layer == Layer::Disk);
+    good(false)
+        .or_else(|| stack.built_in(provider))
+        .or_else(with_disk)
 }
 
 /// The folder of rules to write into: the one that was named, else the user's own.
@@ -91,7 +97,7 @@ pub fn write_schemas(rules: &Path) -> Result<(), Failure> {
 fn skeleton(folder: &RuleFolder, loaded: Option<&LoadedRule>) -> String {
     let provider = &folder.provider;
     let word = match &folder.layer {
-        axiowl_lang::load::Layer::Pack(name) => name.clone(),
+        Layer::Pack(name) => name.clone(),
         _ => patch::BUILT_IN.to_owned(),
     };
     let rule = loaded.map(|loaded| &loaded.rule);

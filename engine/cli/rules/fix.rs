@@ -13,10 +13,7 @@ use std::path::Path;
 pub fn apply(found: &[Diagnostic], dir: &Path) -> Result<Vec<String>, Failure> {
     let mut by_file: BTreeMap<&str, Vec<(&Fix, &Diagnostic)>> = BTreeMap::new();
     for diagnostic in found {
-        if let Some(fix) = diagnostic
-            .fix()
-            .filter(|f| Path::new(&*f.file).starts_with(dir))
-        {
+        if let Some(fix) = diagnostic.fix().filter(|f| lies_below(&f.file, dir)) {
             by_file
                 .entry(&fix.file)
                 .or_default()
@@ -54,6 +51,14 @@ pub fn apply(found: &[Diagnostic], dir: &Path) -> Result<Vec<String>, Failure> {
         done.extend(lines.into_iter().rev());
     }
     Ok(done)
+}
+
+/// Whether a file lies below a folder; each may be written from here on, or in full.
+fn lies_below(file: &str, dir: &Path) -> bool {
+    match (std::path::absolute(file), std::path::absolute(dir)) {
+        (Ok(file), Ok(dir)) => file.starts_with(dir),
+        _ => false,
+    }
 }
 
 /// Replaces a file as a whole, through a link to where it really lies.

@@ -3,6 +3,7 @@
 mod accept;
 pub mod args;
 mod base;
+mod capture;
 mod case;
 mod changes;
 mod check;
@@ -75,6 +76,7 @@ pub fn run(arguments: &Rules, common: &Common) -> Outcome {
             revoke,
             list,
         } => trust::run(folder.as_deref(), *revoke, *list),
+        Action::Capture(arguments) => capture::run(arguments, common),
     }
 }
 

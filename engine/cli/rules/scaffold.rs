@@ -61,5 +61,6 @@ pub fn run(provider: &str, out: Option<&Path>, common: &Common) -> Outcome {
     crate::output::say!("next      edit it: every part says what it is for");
     crate::output::say!("          axiowl rules check {shown}");
     crate::output::say!("          axiowl rules test {provider}");
+    crate::output::say!("          axiowl rules capture {provider}");
     Ok(Exit::Done)
 }

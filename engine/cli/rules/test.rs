@@ -132,7 +132,7 @@ impl Run<'_> {
         if expected.is_some() && found.is_empty() {
             return Ok(Verdict::Passed);
         }
-        let shown = |list: &[changes::Change]| list.iter().map(ToString::to_string).collect();
+        let shown = |list: &[changes::Change]| changes::lines(list);
         let (kept, taken) = match self.arguments.update {
             None if expected.is_none() => {
                 return Ok(Verdict::Failed(vec![
@@ -155,10 +155,8 @@ impl Run<'_> {
         let rest = changes::between(&kept, &outcome);
         if rest.is_empty() && taken > 0 {
             if self.arguments.update == Some(Update::All) || self.arguments.yes {
-                for change in &found {
-                    for line in change.to_string().lines() {
-                        anstream::eprintln!("    {}", display_safe(line));
-                    }
+                for line in changes::lines(&found) {
+                    anstream::eprintln!("    {}", display_safe(&line));
                 }
             }
             return Ok(Verdict::Updated(taken));

@@ -170,10 +170,8 @@ impl Shown<'_> {
         for warning in &self.then.0.warnings {
             crate::output::say!("warning   {}", display_safe(&warning.one_line()));
         }
-        for change in self.changes {
-            for line in change.to_string().lines() {
-                crate::output::say!("{}", display_safe(line));
-            }
+        for line in changes::lines(self.changes) {
+            crate::output::say!("{}", display_safe(&line));
         }
         if self.changes.is_empty() {
             crate::output::say!("no row would be different");
@@ -190,6 +188,9 @@ impl Shown<'_> {
             let fields = match &change.kind {
                 Kind::Found => json!({ "change": "found", "what": what }),
                 Kind::Lost => json!({ "change": "lost", "what": what }),
+                Kind::Listed { gone, new } => {
+                    json!({ "change": "changed", "what": what, "gone": gone, "new": new })
+                }
                 Kind::Changed {
                     field,
                     before,

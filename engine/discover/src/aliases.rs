@@ -35,7 +35,10 @@ pub fn of(
         if agent_form && named.is_some_and(|name| name.to_lowercase().ends_with("agent")) {
             continue;
         }
-        let list = if agent_form || alias.contains(bare) {
+        // A short id may stand in any word, so it has to be the whole of what follows a colon.
+        let rest = alias.strip_suffix(bare);
+        let session_form = rest.is_some_and(|rest| rest.is_empty() || rest.ends_with(':'));
+        let list = if agent_form || session_form {
             &mut own
         } else {
             &mut guarded

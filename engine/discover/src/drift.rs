@@ -219,13 +219,16 @@ fn nothing(seen: &Seen, fit: &mut Fit, listed: &mut dyn FnMut() -> Survey) {
         let listed = listed();
         let unmatched: Vec<&str> = listed.unmatched().map(|f| f.recorded.as_str()).collect();
         fit.gaps.files = unmatched.len();
-        let mut message =
-            "the provider's folder is there and no file in it is one this rule knows".to_owned();
-        if !unmatched.is_empty() {
-            let few = unmatched[..unmatched.len().min(3)].join(", ");
-            message += &format!("; it holds {} others, such as {few}", unmatched.len());
+        let message = "the provider's folder is there and no file in it is one this rule knows";
+        if unmatched.is_empty() {
+            fit.drift(Issue::new(codes::DRIFT, message));
+            return;
         }
-        fit.drift(Issue::new(codes::DRIFT, message));
+        let few = unmatched[..unmatched.len().min(3)].join(", ");
+        let others = unmatched.len();
+        fit.blind(format!(
+            "{message}; it holds {others} others, such as {few}"
+        ));
     }
 }
 

@@ -23,6 +23,6 @@ mod said;
 mod several;
 mod transcript;
 
-pub use run::{Found, Options, Report, SourceCount, discover, row_of};
+pub use run::{Found, Options, Report, SourceCount, discover, row_of, rows_of};
 pub use said::{Conversation, Said};
 pub use transcript::{Look, NoTranscript, Place, TranscriptReader, TurnEnded};

@@ -52,13 +52,14 @@ impl<'p> Reviewer<'p> {
         let answer: Dynamic = self
             .engine
             .call_fn(&mut Scope::new(), script, "review", (row, ctx))
-            .map_err(|error| failure(&error))?;
+            .map_err(|error| failure(&error, &self.policy.text))?;
         opinion(answer)
     }
 }
 
-/// The script's own error, with its line in front instead of behind.
-fn failure(error: &EvalAltResult) -> String {
+/// The script's own error, with its line in front instead of behind. One without a place, as of
+/// an empty loop, is said of the function.
+fn failure(error: &EvalAltResult, script: &str) -> String {
     let innermost = match error {
         EvalAltResult::ErrorInFunctionCall(_, _, inner, _) => inner,
         error => error,
@@ -67,7 +68,13 @@ fn failure(error: &EvalAltResult) -> String {
     let message = text
         .rfind(" (line ")
         .map_or(text.as_str(), |at| &text[..at]);
-    match innermost.position().line() {
+    let entry = || {
+        let mut lines = script.lines();
+        lines
+            .position(|line| line.contains("fn review"))
+            .map(|at| at + 1)
+    };
+    match innermost.position().line().or_else(entry) {
         Some(line) => format!("line {line}: {message}"),
         None => message.to_owned(),
     }

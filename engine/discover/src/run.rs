@@ -200,6 +200,28 @@ pub fn row_of(
     })
 }
 
+/// The rows of several sessions, by exact session id, in the order of their ids.
+pub fn rows_of(
+    loaded: &LoadedRule,
+    world: &World,
+    sessions: &BTreeSet<String>,
+    options: &Options,
+) -> Vec<Found> {
+    let judgement = judge_all(loaded, world, options, None);
+    let roots = judgement.tables.roots;
+    let wanted = judgement.candidates.into_iter();
+    let mut out: Vec<Found> = wanted
+        .filter(|c| sessions.contains(&c.judged.agent.key.session))
+        .map(|c| Found {
+            agent: c.judged.agent,
+            row: c.row,
+            roots: roots.clone(),
+        })
+        .collect();
+    out.sort_by(|a, b| a.agent.key.cmp(&b.agent.key));
+    out
+}
+
 fn is_target(agent: &DiscoveredAgent, target: &str) -> bool {
     let target = target.trim();
     let key = &agent.key;

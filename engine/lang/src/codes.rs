@@ -103,7 +103,7 @@ codes! {
     BAD_VERSION_RANGE = "AX081", "A range of versions that is empty",
         "`tested.from` is later than `tested.to`, or one of them is no version such as `1.2.3`.";
     UNTESTED = "AX082", "A rule without a fixture",
-        "Nothing says what the rule is expected to do. A case is a folder `fixtures/<case>` with a world.yaml and a small home; `axiowl rules test` runs it.";
+        "Nothing says what the rule is expected to do. `axiowl rules capture <provider> --out <folder>/fixtures/<case>` makes a small case out of real files, with every text replaced; `axiowl rules test` runs it.";
     CONFIG_VALUE = "AX090", "A setting in config.yaml that cannot be used",
         "The value has the right type and cannot mean anything: a relative path, an empty or repeated home id, a node name with a colon.";
 }

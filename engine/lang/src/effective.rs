@@ -1,8 +1,13 @@
-//! A rule as it works, line by line: patches applied, shared parts filled in, and where each
-//! line comes from. For showing; nothing is decided by it.
+//! A rule as a whole, for looking at: its lines with patches applied and shared parts filled
+//! in, and where each comes from; its literals, patterns and conditions. Nothing is decided
+//! by it.
 
+use crate::cond::{Cond, Test};
 use crate::load::{LoadedRule, RuleFile};
 use crate::origins::OriginLine;
+use crate::rule::Rule;
+use crate::scalar::Pattern;
+use crate::source::Source;
 use crate::tree::{Form, Tree};
 use std::ops::Range;
 
@@ -99,4 +104,109 @@ fn taken(own: &Tree, shared: &Tree) -> Vec<Range<usize>> {
         }
     }
     out
+}
+
+impl LoadedRule {
+    /// Every key of the rule's texts with the single values under it, those of lists too.
+    pub fn literals(&self) -> Vec<(String, String)> {
+        let policy = self.policy.as_ref().map(|p| usize::from(p.file));
+        let mut out = Vec::new();
+        for (number, file) in self.files.iter().enumerate() {
+            if Some(number) != policy {
+                let tree = Tree::of(&file.text);
+                if let Some(root) = tree.root() {
+                    gather(&tree, root, "", &mut out);
+                }
+            }
+        }
+        out
+    }
+
+    /// The texts that conditions of rows and records compare with.
+    pub fn compared(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        self.rule.each_condition(&mut |cond| {
+            cond.each_field(&mut |_, test| {
+                let values = match &test.value {
+                    Test::Equals(value) => vec![value],
+                    Test::In(values) => values.iter().collect(),
+                    Test::Ops(ops) => {
+                        let listed = ops.one_of.iter().flatten();
+                        listed.chain(&ops.equals).chain(&ops.has).collect()
+                    }
+                };
+                out.extend(
+                    values
+                        .into_iter()
+                        .filter_map(|v| v.as_str().map(str::to_owned)),
+                );
+            });
+        });
+        out
+    }
+
+    /// The patterns that conditions of rows and records ask for.
+    pub fn patterns(&self) -> Vec<Pattern> {
+        let mut out = Vec::new();
+        self.rule.each_condition(&mut |cond| {
+            cond.each_field(&mut |_, test| {
+                if let Test::Ops(ops) = &test.value {
+                    out.extend(ops.matches.iter().map(|pattern| pattern.value.clone()));
+                }
+            });
+        });
+        out
+    }
+}
+
+fn gather(tree: &Tree, node: usize, key: &str, out: &mut Vec<(String, String)>) {
+    match tree.form(node) {
+        Form::Scalar => out.push((key.to_owned(), tree.text_of(node).to_owned())),
+        Form::List => {
+            for item in tree.items(node) {
+                gather(tree, *item, key, out);
+            }
+        }
+        Form::Map => {
+            for (name, value) in tree.entries(node) {
+                let name = tree.text_of(*name);
+                gather(tree, *value, name, out);
+            }
+        }
+    }
+}
+
+impl Rule {
+    /// Calls `visit` for every condition of rows, and of the records of JSON Lines sources.
+    pub fn each_condition<'a>(&'a self, visit: &mut dyn FnMut(&'a Cond)) {
+        self.rows.filter.iter().for_each(&mut *visit);
+        let kinds = self.rows.kind.iter().flatten();
+        kinds.filter_map(|k| k.when.as_ref()).for_each(&mut *visit);
+        let candidates = self.name.iter().flat_map(|name| &name.candidates);
+        candidates
+            .filter_map(|c| c.when.as_ref())
+            .for_each(&mut *visit);
+        self.status
+            .iter()
+            .filter_map(|s| s.when.as_ref())
+            .for_each(&mut *visit);
+        self.proof
+            .iter()
+            .filter_map(|r| r.when.as_ref())
+            .for_each(&mut *visit);
+        self.evidence
+            .iter()
+            .filter_map(|e| e.when.as_ref())
+            .for_each(&mut *visit);
+        for source in self.sources.values() {
+            if let Source::Jsonl(jsonl) = source {
+                jsonl.when.iter().for_each(&mut *visit);
+                jsonl
+                    .take
+                    .iter()
+                    .filter_map(|t| t.filter.as_ref())
+                    .for_each(&mut *visit);
+            }
+        }
+    }
 }

@@ -346,7 +346,7 @@ fn untested(folder: &RuleFolder, file: &SourceText, tree: &Tree) -> Option<Diagn
         Diagnostic::warning(codes::UNTESTED, message)
             .at(&file, at.unwrap_or(0..0), "untested")
             .help(format!(
-                "`{shown}/fixtures/<case>` holds one: a world.yaml, and a home made out of \
+                "`axiowl rules capture {provider} --out {shown}/fixtures/<case>` makes one out of \
                  real files"
             )),
     )

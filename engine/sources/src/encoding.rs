@@ -31,6 +31,11 @@ pub(crate) fn base64(text: &[u8]) -> Option<Vec<u8>> {
     BASE64.decode(text).ok()
 }
 
+/// Writes bytes in Base64, in the standard alphabet without padding.
+pub(crate) fn to_base64(bytes: &[u8]) -> String {
+    BASE64.encode(bytes).trim_end_matches('=').to_owned()
+}
+
 /// Decodes hexadecimal digits of either case.
 pub(crate) fn hex(text: &[u8]) -> Option<Vec<u8>> {
     let text = text.trim_ascii();

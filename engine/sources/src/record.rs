@@ -217,7 +217,17 @@ pub fn slug_matches(path: &str, folder: &str) -> bool {
 
 /// Whether `digest` is the MD5 of `text`, in hexadecimal digits of either case.
 pub fn md5_matches(text: &str, digest: &str) -> bool {
-    format!("{:x}", md5::compute(text)).eq_ignore_ascii_case(digest)
+    md5_hex(text).eq_ignore_ascii_case(digest)
+}
+
+/// The MD5 of a text, as lower-case hexadecimal digits.
+pub fn md5_hex(text: &str) -> String {
+    format!("{:x}", md5::compute(text))
+}
+
+/// A text in Base64, without padding.
+pub fn base64_of(text: &str) -> String {
+    crate::encoding::to_base64(text.as_bytes())
 }
 
 #[cfg(test)]

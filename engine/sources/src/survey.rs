@@ -37,7 +37,9 @@ pub struct Surveyed {
 /// The files below a rule's roots.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// By recorded path.
+    /// The folders that are roots, as recorded.
+    pub roots: Vec<String>,
+    /// By real path.
     pub files: Vec<Surveyed>,
     /// There are more than were looked at.
     pub capped: bool,
@@ -59,10 +61,12 @@ pub fn survey(loaded: &LoadedRule, world: &World) -> Survey {
     let (roots, _) = roots::resolve(rule, world);
     let mut found: BTreeMap<PathBuf, Surveyed> = BTreeMap::new();
     let mut left = ENTRIES;
+    let mut folders = BTreeSet::new();
     let own = roots.iter().filter(|(name, _)| *name != STATE_ROOT);
     for root in own.map(|(_, root)| root) {
         for folder in root.folders() {
             let Some(place) = &folder.place else { continue };
+            folders.insert(folder.recorded.clone());
             let mut walk = Walk {
                 world,
                 root: &folder.recorded,
@@ -80,6 +84,7 @@ pub fn survey(loaded: &LoadedRule, world: &World) -> Survey {
         mark(UNREAD, &unread.files, false, &roots, world, &mut found);
     }
     Survey {
+        roots: folders.into_iter().collect(),
         files: found.into_values().collect(),
         capped: left == 0,
     }
@@ -108,6 +113,19 @@ pub fn alike(loaded: &LoadedRule, survey: &Survey, source: &str) -> Vec<String> 
         names.iter().any(|pattern| pattern.matches(name))
     };
     unmatched.filter(fits).map(|f| f.recorded.clone()).collect()
+}
+
+/// What the files are called that `folder` sources look at.
+pub fn members(loaded: &LoadedRule) -> Vec<glob::Pattern> {
+    let mut out = Vec::new();
+    for source in loaded.rule.sources.values() {
+        if let Source::Folder(folder) = source {
+            let names = folder.fields.values().map(|field| &field.value.file);
+            let names = names.filter_map(|file| file.rsplit('/').next());
+            out.extend(names.filter_map(|name| glob::Pattern::new(name).ok()));
+        }
+    }
+    out
 }
 
 struct Walk<'a> {
@@ -182,9 +200,17 @@ fn mark(
                     file.fits.insert(name.to_owned());
                 }
             }
-        } else if let Some(file) = found.get_mut(&hit.real) {
-            file.fits.insert(name.to_owned());
+            continue;
         }
+        let listed = found.entry(hit.real.clone());
+        // AxiOwl's own folder is not walked: what nothing fits there is no drift.
+        let file = listed.or_insert_with(|| Surveyed {
+            recorded: hit.recorded.clone(),
+            real: hit.real.clone(),
+            size: hit.size,
+            fits: BTreeSet::new(),
+        });
+        file.fits.insert(name.to_owned());
     }
 }
 

@@ -43,19 +43,10 @@ impl Clients {
         cache: &Path,
         npm: impl FnOnce() -> Result<PathBuf, Skip>,
     ) -> Result<Self, Skip> {
-        let folder = cache.join(folder_name());
+        let folder = Pins::CLIENTS.install_into(cache, npm)?;
         let clients = Self {
             modules: folder.join("node_modules"),
         };
-        if !folder.is_dir() {
-            fs::create_dir_all(cache).map_err(|error| broken(cache, &error))?;
-            // Held until the end of the function; the system frees it if this process dies.
-            let guard = File::create(cache.join(".lock")).map_err(|error| broken(cache, &error))?;
-            guard.lock().map_err(|error| broken(cache, &error))?;
-            if !folder.is_dir() {
-                install(&npm()?, cache, &folder)?;
-            }
-        }
         let programs = [clients.claude(), clients.codex(), clients.node()];
         match programs.iter().find(|file| !file.is_file()) {
             None => Ok(clients),
@@ -93,34 +84,80 @@ impl Clients {
     }
 }
 
-/// Other pins are another folder, so that a branch with older pins finds its own.
-fn folder_name() -> String {
-    let hash = blake3::hash(format!("{PACKAGE}\n{LOCK}").as_bytes());
-    hash.to_hex().chars().take(16).collect()
+/// Packages of npm, pinned: the texts of `package.json` and `package-lock.json`.
+#[derive(Debug, Clone, Copy)]
+pub struct Pins<'a> {
+    /// `package.json`.
+    pub package: &'a str,
+    /// `package-lock.json`.
+    pub lock: &'a str,
+}
+
+impl Pins<'_> {
+    const CLIENTS: Self = Pins {
+        package: PACKAGE,
+        lock: LOCK,
+    };
+
+    /// The folder they are installed in, beside the real clients, unless an earlier run did.
+    ///
+    /// # Errors
+    /// A [`Skip`] where npm is missing or the install fails.
+    pub fn ensure(&self) -> Result<PathBuf, Skip> {
+        self.install_into(&cache_folder(), || program("npm"))
+    }
+
+    fn install_into(
+        &self,
+        cache: &Path,
+        npm: impl FnOnce() -> Result<PathBuf, Skip>,
+    ) -> Result<PathBuf, Skip> {
+        let folder = cache.join(self.folder_name());
+        if !folder.is_dir() {
+            fs::create_dir_all(cache).map_err(|error| broken(cache, &error))?;
+            // Held until the end of the function; the system frees it if this process dies.
+            let guard = File::create(cache.join(".lock")).map_err(|error| broken(cache, &error))?;
+            guard.lock().map_err(|error| broken(cache, &error))?;
+            if !folder.is_dir() {
+                self.install(&npm()?, cache, &folder)?;
+            }
+        }
+        Ok(folder)
+    }
+
+    /// Other pins are another folder, so that a branch with older pins finds its own.
+    fn folder_name(&self) -> String {
+        let Self { package, lock } = self;
+        let hash = blake3::hash(format!("{package}\n{lock}").as_bytes());
+        hash.to_hex().chars().take(16).collect()
+    }
+
+    /// Installs beside the final folder and renames, so that a half install is never found.
+    fn install(&self, npm: &Path, cache: &Path, folder: &Path) -> Result<(), Skip> {
+        let fresh = tempfile::Builder::new()
+            .prefix(".installing-")
+            .tempdir_in(cache)
+            .map_err(|error| broken(cache, &error))?;
+        for (name, text) in [
+            ("package.json", self.package),
+            ("package-lock.json", self.lock),
+        ] {
+            let path = fresh.path().join(name);
+            fs::write(&path, text).map_err(|error| broken(&path, &error))?;
+        }
+        let mut command = Command::new(npm);
+        command.current_dir(fresh.path());
+        command.args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+        child::run(&mut command, "", INSTALL_DEADLINE)
+            .and_then(child::Finished::success)
+            .map_err(|error| Skip::new(format!("npm could not install the clients: {error}")))?;
+        let fresh = fresh.keep();
+        fs::rename(&fresh, folder).map_err(|error| broken(folder, &error))
+    }
 }
 
 fn broken(path: &Path, error: &std::io::Error) -> Skip {
     Skip::new(format!("{}: {error}", path.display()))
-}
-
-/// Installs beside the final folder and renames, so that a half install is never found.
-fn install(npm: &Path, cache: &Path, folder: &Path) -> Result<(), Skip> {
-    let fresh = tempfile::Builder::new()
-        .prefix(".installing-")
-        .tempdir_in(cache)
-        .map_err(|error| broken(cache, &error))?;
-    for (name, text) in [("package.json", PACKAGE), ("package-lock.json", LOCK)] {
-        let path = fresh.path().join(name);
-        fs::write(&path, text).map_err(|error| broken(&path, &error))?;
-    }
-    let mut command = Command::new(npm);
-    command.current_dir(fresh.path());
-    command.args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
-    child::run(&mut command, "", INSTALL_DEADLINE)
-        .and_then(child::Finished::success)
-        .map_err(|error| Skip::new(format!("npm could not install the clients: {error}")))?;
-    let fresh = fresh.keep();
-    fs::rename(&fresh, folder).map_err(|error| broken(folder, &error))
 }
 
 fn cache_folder() -> PathBuf {
@@ -176,7 +213,7 @@ mod tests {
     #[test]
     fn an_installed_folder_that_lacks_a_client_says_how_to_repair_it() {
         let cache = tempfile::tempdir().expect("a folder");
-        let folder = cache.path().join(folder_name());
+        let folder = cache.path().join(Pins::CLIENTS.folder_name());
         fs::create_dir_all(folder.join("node_modules/.bin")).expect("a folder");
         let skip = Clients::install_into(cache.path(), || unreachable!("nothing to install"))
             .expect_err("no clients");

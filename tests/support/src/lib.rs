@@ -32,7 +32,7 @@ pub use model::{MockModel, NoRequest, Request, Wire};
 pub use {
     app_server::AppServer,
     child::{Finished, Running},
-    clients::Clients,
+    clients::{Clients, Pins},
     error::DriveError,
     home::ClientHome,
     skip::{REQUIRE_CLIENTS, Skip, program},

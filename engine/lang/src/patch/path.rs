@@ -215,16 +215,25 @@ pub(crate) fn names(tree: &Tree, item: usize) -> Vec<&str> {
             .iter()
             .filter_map(|key| tree.entry_of(item, key))
             .filter(|(_, value)| tree.form(*value) == Form::Scalar)
-            .map(|(_, value)| tree.text_of(value))
+            .flat_map(|(_, value)| spellings(tree.text_of(value)))
             .collect(),
     }
+}
+
+/// A probe holds the quotes that stand in the record; nobody wants to write them twice.
+fn spellings(text: &str) -> impl Iterator<Item = &str> {
+    let inner = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
+    inner
+        .filter(|inner| !inner.is_empty())
+        .into_iter()
+        .chain([text])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const RULE: &str = "sources:\n  s: { sqlite: { max_rows: 5 } }\nrows: { where: { a.b: 1 } }\nproof:\n  - source: one\n    grants: []\n  - { source: two, when: { x: 1 } }\nstatus:\n  - { is: stale, when: { a: 1 } }\n  - { is: stale, when: { b: 1 } }\nreject: [blank, '1']\n";
+    const RULE: &str = "sources:\n  s: { sqlite: { max_rows: 5 } }\nrows: { where: { a.b: 1 } }\nproof:\n  - source: one\n    grants: []\n  - { source: two, when: { x: 1 } }\nstatus:\n  - { is: stale, when: { a: 1 } }\n  - { is: stale, when: { b: 1 } }\nreject: [blank, '1']\ntake:\n  - { probe: '\"title\"', keep: first }\n  - { probe: plain, keep: last }\n";
 
     fn at(path: &str) -> Result<&'static str, Miss> {
         let tree = Tree::of(RULE);
@@ -244,6 +253,11 @@ mod tests {
         // A name counts before a number.
         assert_eq!(at("reject[1]"), Ok("'1'"));
         assert_eq!(at("reject[0]"), Ok("blank"));
+        // The quotes of a probe may be left out.
+        for probe in ["title", "'\"title\"'", "\"title\""] {
+            assert_eq!(at(&format!("take[{probe}].keep")), Ok("first"));
+        }
+        assert_eq!(at("take[plain].keep"), Ok("last"));
         assert!(at(".").unwrap().starts_with("sources:"));
     }
 

@@ -15,6 +15,12 @@ pub(super) fn is_compressed(path: &Path) -> bool {
     path.extension() == Some(OsStr::new("zst"))
 }
 
+/// Compresses content as a provider may keep it.
+pub fn compressed(content: &[u8]) -> Vec<u8> {
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+    compress_to_vec(content, CompressionLevel::Fastest)
+}
+
 /// Opens the inflated content of a `.zst` file.
 pub(super) fn inflated(path: &Path) -> io::Result<Inflated<BufReader<File>>> {
     Ok(Inflated::new(BufReader::with_capacity(

@@ -14,6 +14,7 @@ mod targets;
 mod transcript;
 mod window;
 
+pub use input::compressed;
 pub use transcript::{Scanned, locate, locate_below, scan_back, scan_lines};
 
 use crate::read::{Context, Outcome, Table};

@@ -5,6 +5,7 @@
 
 mod access;
 mod compile;
+pub mod dump;
 mod guard;
 mod keys;
 mod rows;

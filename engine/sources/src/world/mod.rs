@@ -181,7 +181,7 @@ impl World {
     /// When a file of a fixture was last changed, in milliseconds since the epoch: as its
     /// description says, else at the moment its clock stands at. A checkout's own times mean
     /// nothing. `None` on this machine, where the file says it.
-    pub(crate) fn recorded_mtime(&self, recorded: &str) -> Option<i64> {
+    pub fn recorded_mtime(&self, recorded: &str) -> Option<i64> {
         let known = self.recorded.as_ref()?;
         let written = known.spec.mtimes.get(recorded).copied();
         Some(written.unwrap_or(self.now).as_millis())

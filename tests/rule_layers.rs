@@ -1,0 +1,357 @@
+//! Layers of rules through the binary: new, eject, packs, trust, diff, and what discover, list
+//! and doctor say about rules that do not fit.
+
+mod program;
+
+use program::{Axiowl, Run};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+fn says(run: &Run, code: i32, words: &[&str]) {
+    assert_eq!(run.code, code, "{run}");
+    let said = format!("{}{}", run.stdout, run.stderr);
+    for word in words {
+        assert!(said.contains(word), "no {word:?} in\n{run}");
+    }
+}
+
+fn rules(axiowl: &Axiowl) -> PathBuf {
+    axiowl.home().join(".config/axiowl/rules")
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).expect("text")
+}
+
+/// A session of the provider that `rules new` writes a skeleton for.
+fn session(axiowl: &Axiowl, id: u8, line: &str) {
+    let cwd = axiowl.home();
+    let id = format!("0192b1c0-0000-7000-8000-00000000000{id}");
+    let first = json!({ "type": "session", "id": id, "cwd": cwd });
+    axiowl.write(
+        &format!("home/.acme/sessions/{id}.jsonl"),
+        format!("{first}\n{line}\n"),
+    );
+}
+
+/// What `rules new` writes works before anything is changed, and is what it says it is.
+#[test]
+fn a_new_rule_checks_and_tests_clean_and_finds_a_session() {
+    let axiowl = Axiowl::new();
+    says(
+        &axiowl.run(&["rules", "new", "acme"]),
+        0,
+        &["wrote     ", "axiowl rules check", "axiowl rules test acme"],
+    );
+    let folder = rules(&axiowl).join("acme");
+    let folder = folder.to_str().expect("text");
+    says(
+        &axiowl.run(&["rules", "check", folder]),
+        0,
+        &["1 rules checked: 0 errors, 0 warnings"],
+    );
+    says(
+        &axiowl.run(&["rules", "test", "acme"]),
+        0,
+        &["passed   acme/example"],
+    );
+    session(&axiowl, 1, "{\"type\":\"title\",\"title\":\"Mine\"}");
+    says(
+        &axiowl.run(&["discover", "acme"]),
+        0,
+        &["enrolled   1", "verdict    verified"],
+    );
+    for (key, code) in [("acme", 1), ("Acme", 2), ("1x", 2), ("a-b", 2)] {
+        assert_eq!(axiowl.run(&["rules", "new", key]).code, code, "{key}");
+    }
+}
+
+/// An override is made of what stands right below the user's rules, and follows its updates.
+#[test]
+fn eject_makes_an_override_of_the_highest_layer_below_the_users() {
+    let axiowl = Axiowl::new();
+    let pack = axiowl.path("vendor");
+    axiowl.copy_rule("echo", &pack.join("echo"));
+    let file = pack.join("echo/rule.yaml");
+    let vendors = read(&file).replace(
+        "title: The demo's echo agent",
+        "title: The vendor's echo agent",
+    );
+    std::fs::write(&file, &vendors).expect("pack");
+    axiowl.write(
+        "home/.config/axiowl/config.yaml",
+        format!("packs: [{}]\n", pack.display()),
+    );
+    says(&axiowl.run(&["rules", "list"]), 0, &["vendor"]);
+
+    says(
+        &axiowl.run(&["rules", "eject", "echo", "--patch"]),
+        0,
+        &["vendor"],
+    );
+    let patch = rules(&axiowl).join("echo/rule.yaml");
+    let text = read(&patch);
+    assert!(text.contains("\nextends: vendor\n"), "{text}");
+    std::fs::write(&patch, text + "  name.reject: { append: [untitled] }\n").expect("patch");
+    let run = axiowl.run(&["rules", "show", "echo", "--effective"]);
+    says(&run, 0, &["The vendor's echo agent", "untitled", "user"]);
+    assert_eq!(
+        axiowl.run(&["rules", "eject", "echo"]).code,
+        1,
+        "it is there already"
+    );
+
+    // The vendor's update: the patch holds, says so, and shows what came.
+    std::fs::write(
+        &file,
+        vendors.replace("The vendor's echo agent", "Echo, second edition"),
+    )
+    .expect("pack");
+    says(&axiowl.run(&["discover", "echo"]), 0, &["AX016"]);
+    let run = axiowl.run(&["rules", "diff", "echo"]);
+    says(
+        &run,
+        0,
+        &[
+            "override  user a patch",
+            "-title: The vendor's echo agent",
+            "+title: Echo, second edition",
+            "+  reject: [blank, multiline, uuid, session_id, untitled]",
+        ],
+    );
+    let told = axiowl
+        .run(&["rules", "diff", "echo", "--json"])
+        .lines("rule_diff")
+        .remove(0);
+    assert_eq!(
+        (&told["moved"], &told["patch"]),
+        (&json!(true), &json!(true))
+    );
+    says(
+        &axiowl.run(&["rules", "diff", "echo", "--accept"]),
+        0,
+        &["accepted"],
+    );
+    let told = axiowl
+        .run(&["rules", "diff", "echo", "--json"])
+        .lines("rule_diff")
+        .remove(0);
+    assert_eq!(told["moved"], false);
+    assert!(!axiowl.run(&["discover", "echo"]).stderr.contains("AX016"));
+}
+
+/// A whole copy gets nothing by itself; the difference says what is in both.
+#[test]
+fn diff_of_a_copy_shows_what_both_changed() {
+    let axiowl = Axiowl::new();
+    let pack = axiowl.path("vendor");
+    axiowl.copy_rule("echo", &pack.join("echo"));
+    axiowl.write(
+        "home/.config/axiowl/config.yaml",
+        format!("packs: [{}]\n", pack.display()),
+    );
+    says(
+        &axiowl.run(&["rules", "eject", "echo"]),
+        0,
+        &["copied    from the pack vendor rule"],
+    );
+    let own = rules(&axiowl).join("echo/rule.yaml");
+    std::fs::write(&own, read(&own).replace("title: The demo's", "title: My")).expect("own");
+    let theirs = pack.join("echo/rule.yaml");
+    std::fs::write(
+        &theirs,
+        read(&theirs).replace("title: The demo's", "title: Their"),
+    )
+    .expect("theirs");
+    let run = axiowl.run(&["rules", "diff", "echo"]);
+    says(
+        &run,
+        0,
+        &[
+            "override  user a copy",
+            "+title: Their echo agent",
+            "changed below and in the override",
+            "a copy gets none of it by itself",
+        ],
+    );
+    says(
+        &axiowl.run(&["rules", "diff", "echo", "--accept"]),
+        0,
+        &["accepted"],
+    );
+    assert!(
+        read(&own).contains("title: My echo agent"),
+        "accept changed the override"
+    );
+    assert!(
+        !axiowl
+            .run(&["rules", "diff", "echo"])
+            .stdout
+            .contains("what changed below")
+    );
+}
+
+#[test]
+fn a_script_of_a_pack_runs_only_as_long_as_it_is_the_one_that_was_trusted() {
+    let axiowl = Axiowl::new();
+    let pack = axiowl.path("vendor");
+    axiowl.copy_rule("echo", &pack.join("echo"));
+    let file = pack.join("echo/rule.yaml");
+    std::fs::write(&file, read(&file) + "\npolicy: policy.rhai\n").expect("rule");
+    let script = pack.join("echo/policy.rhai");
+    std::fs::write(
+        &script,
+        "fn review(row, ctx) { #{ notes: [\"looked at\"] } }\n",
+    )
+    .expect("script");
+    axiowl.write(
+        "home/.config/axiowl/config.yaml",
+        format!("packs: [{}]\n", pack.display()),
+    );
+    axiowl.write(
+        "home/.axiowl-echo/0190aaaa-0000-7000-8000-00000000ec40.jsonl",
+        format!("{}\n", json!({ "type": "session", "id": "0190aaaa-0000-7000-8000-00000000ec40", "name": "E", "cwd": axiowl.home() })),
+    );
+    let enrolled = |axiowl: &Axiowl| {
+        let run = axiowl.run(&["discover", "echo", "--json", "--dry-run"]);
+        let agents = run.lines("discovered_agent");
+        agents.iter().any(|agent| agent["sendable"] == true)
+    };
+    // Not trusted: what the script would decide is decided against enrolment, aloud.
+    says(
+        &axiowl.run(&["discover", "echo", "--dry-run"]),
+        0,
+        &["AX018", "axiowl rules trust"],
+    );
+    assert!(!enrolled(&axiowl));
+    let folder = pack.to_str().expect("text").to_owned();
+    says(
+        &axiowl.run(&["rules", "trust", &folder]),
+        0,
+        &["trusted, as it is now", "may run"],
+    );
+    assert!(enrolled(&axiowl));
+    says(&axiowl.run(&["rules", "trust", "--list"]), 0, &["vendor"]);
+    // Another byte, and it has to be given again.
+    std::fs::write(&script, read(&script) + "// more\n").expect("script");
+    assert!(!enrolled(&axiowl));
+    says(
+        &axiowl.run(&["rules", "trust", &folder]),
+        0,
+        &["trusted, as it is now"],
+    );
+    assert!(enrolled(&axiowl));
+    says(
+        &axiowl.run(&["rules", "trust", &folder, "--revoke"]),
+        0,
+        &["no longer trusted"],
+    );
+    assert!(!enrolled(&axiowl));
+    says(
+        &axiowl.run(&["rules", "trust"]),
+        2,
+        &["no folder was named"],
+    );
+}
+
+#[test]
+fn drift_is_counted_and_said_by_discover_list_and_doctor() {
+    let axiowl = Axiowl::new();
+    assert_eq!(axiowl.run(&["rules", "new", "acme"]).code, 0);
+    // Not here: nothing to say, and no drift.
+    says(
+        &axiowl.run(&["doctor", "acme", "--strict"]),
+        0,
+        &["not here"],
+    );
+    let file = rules(&axiowl).join("acme/rule.yaml");
+    let rule = read(&file).replace(
+        "      take:\n",
+        "      records: { at: /type, known: [session, title] }\n      take:\n",
+    );
+    std::fs::write(&file, rule).expect("rule");
+    for id in 1..=3 {
+        session(&axiowl, id, "{\"type\":\"headline\",\"headline\":\"Mine\"}");
+    }
+    let said = "3 records of an unknown sort (headline)";
+    let mends = "to mend it, start with: axiowl rules capture acme";
+    says(&axiowl.run(&["doctor", "acme"]), 0, &["drift", said, mends]);
+    says(&axiowl.run(&["doctor", "acme", "--strict"]), 1, &[said]);
+    says(&axiowl.run(&["rules", "list"]), 0, &["acme", " -"]);
+    says(
+        &axiowl.run(&["discover", "acme"]),
+        0,
+        &["verdict    drift", said, mends],
+    );
+    says(
+        &axiowl.run(&["discover", "acme", "--strict"]),
+        1,
+        &["verdict    drift"],
+    );
+    says(
+        &axiowl.run(&["rules", "list"]),
+        0,
+        &["drift", &format!("acme: {said}")],
+    );
+    let told = axiowl.run(&["rules", "list", "--json"]).lines("rule");
+    let acme = told
+        .iter()
+        .find(|rule| rule["provider"] == "acme")
+        .expect("acme");
+    assert_eq!(
+        (&acme["verdict"], &acme["cases"], &acme["layer"]),
+        (&json!("drift"), &json!(1), &json!("user"))
+    );
+    let told = axiowl
+        .run(&["doctor", "acme", "--json"])
+        .lines("doctor_rule")
+        .remove(0);
+    assert_eq!(
+        (&told["verdict"], &told["found"]),
+        (&json!("drift"), &json!(3))
+    );
+
+    // Nothing understood at all: blind, and never silence.
+    let store = axiowl.home().join(".acme/sessions");
+    std::fs::rename(&store, store.with_file_name("chats")).expect("moved");
+    says(
+        &axiowl.run(&["discover", "acme", "--strict"]),
+        1,
+        &["verdict    blind", "chats/"],
+    );
+    says(
+        &axiowl.run(&["doctor", "--strict"]),
+        1,
+        &["blind", "3 files that nothing fits"],
+    );
+    // A verdict of an older rule is said to be one.
+    std::fs::write(&file, read(&file) + "# changed\n").expect("rule");
+    says(&axiowl.run(&["rules", "list"]), 0, &["blind (older rule)"]);
+}
+
+#[test]
+fn a_broken_override_is_named_and_the_layer_below_is_used() {
+    let axiowl = Axiowl::new();
+    assert_eq!(axiowl.run(&["rules", "eject", "echo", "--patch"]).code, 0);
+    let file = rules(&axiowl).join("echo/rule.yaml");
+    std::fs::write(
+        &file,
+        read(&file) + "  name.rejects: { append: [untitled] }\n",
+    )
+    .expect("patch");
+    let line = read(&file).lines().count();
+    let run = axiowl.run(&["discover", "echo"]);
+    says(
+        &run,
+        0,
+        &[
+            "AX014",
+            &format!("rule.yaml:{line}:"),
+            "name.rejects",
+            "reject",
+            "the user rule for echo is broken; the built-in one is used",
+        ],
+    );
+    says(&axiowl.run(&["rules", "check"]), 1, &["AX014"]);
+    assert_eq!(axiowl.run(&["rules", "list"]).code, 1);
+}
