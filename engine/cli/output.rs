@@ -22,9 +22,12 @@ pub(crate) use {say, say_part};
 /// quietly; a full disk ends it with a word. Neither is a defect of ours to panic about.
 pub fn write_out(text: std::fmt::Arguments, line: bool) {
     let mut out = anstream::stdout();
-    let written = out
-        .write_fmt(text)
-        .and_then(|()| if line { out.write_all(b"\n") } else { Ok(()) });
+    let end: &[u8] = if line { b"\n" } else { b"" };
+    written(out.write_fmt(text).and_then(|()| out.write_all(end)));
+}
+
+/// Ends the program where it cannot be heard.
+fn written(written: std::io::Result<()>) {
     if let Err(error) = written {
         if error.kind() != std::io::ErrorKind::BrokenPipe {
             anstream::eprintln!("error: standard output cannot be written: {error}");
@@ -40,7 +43,10 @@ pub fn json_line(kind: &str, fields: Value) {
     if let Value::Object(fields) = fields {
         line.extend(fields);
     }
-    crate::output::say!("{}", Value::Object(line));
+    let mut text = Value::Object(line).to_string();
+    text.push('\n');
+    // JSON has no colours to take out.
+    written(std::io::stdout().write_all(text.as_bytes()));
 }
 
 /// A discovered row with what the registry made of it.

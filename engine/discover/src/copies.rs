@@ -14,7 +14,7 @@ pub fn count<'a>(sessions: impl Iterator<Item = &'a str>) -> HashMap<String, usi
     out
 }
 
-/// A judged row, its fields, and the file it was read from.
+/// A judged row, its fields where they are wanted, and the file it was read from.
 pub struct Candidate {
     pub judged: Judged,
     pub path: Option<String>,

@@ -313,7 +313,12 @@ fn judge_all(
         Candidate {
             judged,
             path,
-            row: assembled.row,
+            // Whoever asks about one session also wants its fields; of thousands they only take
+            // room.
+            row: match session {
+                Some(_) => assembled.row,
+                None => Row::new(),
+            },
         }
     };
     let reviewer = || loaded.policy.as_ref().map(Reviewer::new);

@@ -11,17 +11,21 @@ use axiowl_model::Issue;
 use std::collections::HashSet;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Longer than any write takes, even with the disk asleep.
 const LOCK_WAIT: Duration = Duration::from_secs(30);
 
-/// The registry under one state root. Cheap to make; holds no file open and no rows.
+/// The registry under one state root. Cheap to make; holds no file open.
 #[derive(Debug, Clone)]
 pub struct Registry {
     folder: PathBuf,
     file: PathBuf,
     lock_wait: Duration,
+    /// What the last change left, for the next one: many follow each other in one discovery.
+    /// It counts only where the file still holds these very bytes.
+    last: Arc<Mutex<Option<(Vec<u8>, Table)>>>,
 }
 
 impl Registry {
@@ -33,6 +37,7 @@ impl Registry {
             folder,
             file,
             lock_wait: LOCK_WAIT,
+            last: Arc::default(),
         }
     }
 
@@ -99,8 +104,7 @@ impl Registry {
         close_to_others(&self.folder).map_err(RegistryError::io("close", &self.folder))?;
         let _held = lock::acquire(&self.folder.join("agents.lock"), self.lock_wait)?;
         let before = self.read()?;
-        let read = Snapshot::parse(&self.file, before.as_deref().unwrap_or_default())?;
-        let Snapshot { mut table, issues } = read;
+        let Snapshot { mut table, issues } = self.parse(before.as_deref().unwrap_or_default())?;
         let answer = change(&mut table)?;
         table.sort();
         let after = table.render();
@@ -110,13 +114,44 @@ impl Registry {
         };
         if unchanged {
             tracing::debug!(path = %self.file.display(), "registry unchanged");
+            self.keep(after, table);
             return Ok((answer, issues));
         }
         // First aside, then out of the table: a crash between leaves a line in both.
         self.keep_aside(&table.damaged)?;
         self.replace(after.as_bytes())?;
         tracing::debug!(path = %self.file.display(), rows = table.rows.len(), "registry written");
+        self.keep(after, table);
         Ok((answer, issues))
+    }
+
+    /// The rows of these bytes: those that the last change left, where it left these bytes.
+    fn parse(&self, bytes: &[u8]) -> Result<Snapshot, RegistryError> {
+        let last = self.last.lock().ok().and_then(|mut last| last.take());
+        match last {
+            Some((known, table)) if known == bytes => Ok(Snapshot {
+                table,
+                issues: Vec::new(),
+            }),
+            _ => Snapshot::parse(&self.file, bytes),
+        }
+    }
+
+    fn keep(&self, bytes: String, table: Table) {
+        // Damaged lines are issues each time they are read.
+        if let Ok(mut last) = self.last.lock()
+            && table.damaged.is_empty()
+        {
+            *last = Some((bytes.into_bytes(), table));
+        }
+    }
+
+    /// Whether a text stands anywhere in the table.
+    pub(crate) fn mentions(&self, text: &str) -> Result<bool, RegistryError> {
+        let bytes = self.read()?.unwrap_or_default();
+        // Behind a backslash a text may stand in another form.
+        Ok(memchr::memchr(b'\\', &bytes).is_some()
+            || memchr::memmem::find(&bytes, text.as_bytes()).is_some())
     }
 
     fn read(&self) -> Result<Option<Vec<u8>>, RegistryError> {

@@ -1,7 +1,9 @@
 //! Where secrets stand in a text: known beginnings, names that announce a value, logins in
 //! addresses, key blocks. Every range it gives lies on character boundaries.
 
+use aho_corasick::AhoCorasick;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// How keys and tokens of widespread services begin, and how many characters have to follow.
 const BEGINNINGS: [(&str, usize); 34] = [
@@ -77,6 +79,9 @@ pub(super) fn names_a_secret(name: &str) -> bool {
 /// The ranges of everything that looks like a secret, in no order.
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
+    if !may_hold(text) {
+        return found;
+    }
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -98,6 +103,23 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
         at += 1;
     }
     found
+}
+
+/// Whether a text has anything in it that a secret or its name is made of. Hardly any has, and
+/// one pass tells.
+fn may_hold(text: &str) -> bool {
+    static SHAPES: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+        let marks = ["://", "-----BEGIN "];
+        let all = BEGINNINGS.iter().map(|(begin, _)| *begin).chain(marks);
+        AhoCorasick::new(all).ok()
+    });
+    static WORDS: LazyLock<Option<AhoCorasick>> =
+        LazyLock::new(|| AhoCorasick::new(NAMES.iter().chain(&SCHEMES)).ok());
+    // Without the quick look, the long one.
+    let holds = |words: &Option<AhoCorasick>, text: &str| {
+        words.as_ref().is_none_or(|words| words.is_match(text))
+    };
+    text.contains(['?', '&']) || holds(&SHAPES, text) || holds(&WORDS, &plain(text))
 }
 
 /// A text that begins like a key and goes on long enough. Words do too (`sk-learn-…`), and

@@ -212,6 +212,11 @@ impl crate::Registry {
         report: &[DiscoveredAgent],
         options: &MergeOptions,
     ) -> Result<MergeReport, crate::RegistryError> {
+        // Most providers are on no given machine, and reading a big table for each costs more
+        // than finding out.
+        if report.is_empty() && !self.mentions(&options.provider)? {
+            return Ok(MergeReport::default());
+        }
         let (mut merged, damaged) =
             self.update(|table| Ok(merge(&mut table.rows, report, options)))?;
         merged.issues.extend(damaged);
