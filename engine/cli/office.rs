@@ -5,9 +5,8 @@ use crate::exit::{Exit, Failure};
 use crate::homes;
 use crate::pass::{self, PassOptions};
 use crate::setup::{self, Own, Setup};
-use axiowl_discover::{Found, Options, TranscriptReader, row_of};
+use axiowl_discover::{Options, TranscriptReader, row_of};
 use axiowl_lang::config::Config;
-use axiowl_lang::load::LoadedRule;
 use axiowl_model::{Evidence, MessageId};
 use axiowl_pipeline::edge::{LookError, Sighting, Target, TranscriptLook, TurnEnd};
 use axiowl_pipeline::{
@@ -192,15 +191,6 @@ pub struct Office<'a> {
     setup: &'a Setup,
     own: Own,
     axiowl: PathBuf,
-    /// Where the last target stands: a worker serves one session, and finding it reads a good
-    /// part of its provider's store.
-    place: RefCell<Option<Place>>,
-}
-
-/// A session in its provider's store.
-struct Place {
-    target: Target,
-    found: Found,
 }
 
 impl<'a> Office<'a> {
@@ -210,7 +200,6 @@ impl<'a> Office<'a> {
             setup,
             own: Own::of_process()?,
             axiowl: std::env::current_exe()?,
-            place: RefCell::new(None),
         })
     }
 }
@@ -260,7 +249,7 @@ impl Surroundings for Office<'_> {
 
     fn transcript(&self, target: &Target) -> Box<dyn TranscriptLook + '_> {
         Box::new(Look {
-            office: self,
+            setup: self.setup,
             target: target.clone(),
             reader: RefCell::new(None),
         })
@@ -269,14 +258,16 @@ impl Surroundings for Office<'_> {
 
 /// A look into a target's transcript, by its provider's rule.
 struct Look<'a> {
-    office: &'a Office<'a>,
+    setup: &'a Setup,
     target: Target,
     reader: RefCell<Option<(MessageId, TranscriptReader<'a>)>>,
 }
 
 impl<'a> Look<'a> {
+    /// Finds the session anew for each message: where it stands may have changed since the last
+    /// one, and a transcript that is not its own any more must not be asked.
     fn open(&self) -> Result<TranscriptReader<'a>, LookError> {
-        let (setup, key) = (self.office.setup, &self.target.key);
+        let (setup, key) = (self.setup, &self.target.key);
         let unknown = |reason: &str| LookError {
             path: key.to_string(),
             reason: reason.into(),
@@ -285,35 +276,18 @@ impl<'a> Look<'a> {
             .rules
             .get(&key.provider)
             .ok_or_else(|| unknown("no rule for its provider"))?;
-        let world = homes::world(setup, &key.provider, &self.target.home)
-            .ok_or_else(|| unknown("config.yaml does not name the home it stands in any more"))?;
-        let mut place = self.office.place.borrow_mut();
-        if place
-            .as_ref()
-            .is_none_or(|place| place.target != self.target)
-        {
-            *place = self.find(rule, &world);
-        }
-        let found = match &*place {
-            Some(place) => &place.found,
-            None => return Err(unknown("the session is not in its provider's store")),
-        };
         let most = setup.config.limits.live_store.0;
-        TranscriptReader::of(rule, &world, found, most).map_err(|why| unknown(&why.to_string()))
-    }
-
-    fn find(&self, rule: &LoadedRule, world: &World) -> Option<Place> {
-        let key = &self.target.key;
         let options = Options {
             node: key.node.clone(),
             home: self.target.home.clone(),
-            copy_bytes: self.office.setup.config.limits.live_store.0,
+            copy_bytes: most,
             ..Options::default()
         };
-        Some(Place {
-            target: self.target.clone(),
-            found: row_of(rule, world, &key.session, &options)?,
-        })
+        let world = homes::world(setup, &key.provider, &self.target.home)
+            .ok_or_else(|| unknown("config.yaml does not name the home it stands in any more"))?;
+        let found = row_of(rule, &world, &key.session, &options)
+            .ok_or_else(|| unknown("the session is not in its provider's store"))?;
+        TranscriptReader::of(rule, &world, &found, most).map_err(|why| unknown(&why.to_string()))
     }
 }
 
@@ -332,7 +306,6 @@ impl TranscriptLook for Look<'_> {
             Err(error) => {
                 // It may have moved; the next look finds it anew.
                 *held = None;
-                *self.office.place.borrow_mut() = None;
                 let reason = error.to_string();
                 return Err(LookError { path, reason });
             }

@@ -1,7 +1,7 @@
 //! kill -9 of the real send and the real worker: nothing accepted is lost, nothing is there
 //! twice, and what the receipt says is true.
 
-use crate::desk::{Desk, message_id};
+use crate::desk::{Desk, message_id, words};
 use axiowl_test_support::poll;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -177,16 +177,17 @@ fn workers_that_are_killed_at_any_moment_deliver_everything_once_in_the_end() {
             std::hint::spin_loop();
         }
         kill(&of(&desk, " worker "));
+        // A message over which five of them died would be given up, rightly so.
+        if round % 4 == 3 {
+            finish(&desk);
+        }
     }
     let messages = finish(&desk);
     assert_eq!(messages.len(), sent.len());
     for (session, id) in &sent {
-        let stages = desk.stage_words(id);
-        assert_eq!(desk.copies(*session, id), 1, "{stages:?}");
-        assert_eq!(
-            stages.last().map(String::as_str),
-            Some("turn_done"),
-            "{stages:?}"
-        );
+        let lines = desk.stages(id);
+        assert_eq!(desk.copies(*session, id), 1, "{lines:?}");
+        let last = words(&lines).pop();
+        assert_eq!(last.as_deref(), Some("turn_done"), "{lines:?}");
     }
 }

@@ -42,6 +42,7 @@ pub(crate) struct Finder<'a> {
     kind: Kind,
     entries: usize,
     parents: HashMap<PathBuf, Option<PathBuf>>,
+    named: Option<&'a str>,
 }
 
 /// A pattern being followed below one folder of its root.
@@ -62,7 +63,14 @@ impl<'a> Finder<'a> {
             kind,
             entries: 0,
             parents: HashMap::new(),
+            named: None,
         }
+    }
+
+    /// Leaves out what has not this in its name, where a pattern leaves the name open.
+    pub(crate) fn with_in_name(mut self, part: Option<&'a str>) -> Self {
+        self.named = part;
+        self
     }
 
     /// All hits of the patterns with `suffix` put behind each, sorted by recorded path. A
@@ -159,8 +167,9 @@ impl<'a> Finder<'a> {
                 }
             }
             Part::Wild(pattern) => {
+                let named = self.named.filter(|_| rest.is_empty());
                 for (name, entry) in self.list(&dir, report) {
-                    if !pattern.fits(&name) {
+                    if !pattern.fits(&name) || named.is_some_and(|part| !name.contains(part)) {
                         continue;
                     }
                     match entry.metadata() {

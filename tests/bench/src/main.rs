@@ -1,4 +1,4 @@
-//! Benchmarks of discovery and of the registry.
+//! Benchmarks of discovery, of the registry and of sending.
 //!
 //! `corpus` writes the reference corpus: provider stores in their real formats, the same
 //! bytes for the same seed. `scan` reads them the way a program written by hand for exactly
@@ -9,6 +9,7 @@ mod corpus;
 mod measure;
 mod report;
 mod scan;
+mod sending;
 mod table;
 
 use clap::{Parser, Subcommand};
@@ -53,6 +54,15 @@ enum Job {
         #[arg(last = true)]
         command: Vec<std::ffi::OsString>,
     },
+    /// Measure what a message costs.
+    Sending {
+        /// The program, built with `--release`.
+        #[arg(long)]
+        axiowl: PathBuf,
+        /// Messages.
+        #[arg(long, default_value_t = 20)]
+        rounds: usize,
+    },
     /// Measure a built AxiOwl beside the scanner, on corpora made for it.
     Run {
         /// The program, built with `--release`.
@@ -86,6 +96,7 @@ fn main() -> ExitCode {
             }
         }),
         Job::One { command } => measure::one(&command),
+        Job::Sending { axiowl, rounds } => sending::run(&axiowl, rounds),
         Job::Run {
             axiowl,
             work,

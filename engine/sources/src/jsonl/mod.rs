@@ -33,12 +33,9 @@ use window::Scratch;
 pub(crate) fn read(name: &str, rule: &Jsonl, context: &Context<'_>) -> Outcome {
     let plan = Plan::new(name, rule, context.options);
     let mut report = Report::default();
-    let mut found = targets::find(rule, context, &mut report);
-    if let Some(only) = &context.options.only
-        && only.sources.contains(name)
-    {
-        found.targets.retain(|target| target.may_have(only));
-    }
+    let only = context.options.only.as_ref();
+    let only = only.filter(|only| only.sources.contains(name));
+    let found = targets::find(rule, context, only, &mut report);
     let known = targets::known(rule, context);
     let options = context.options;
     let deep = |path: &str| {

@@ -45,8 +45,14 @@ pub(super) struct Found {
 }
 
 /// Finds them, sorted by path, or in the order of the rows that name them.
-pub(super) fn find(rule: &Jsonl, context: &Context<'_>, report: &mut Report) -> Found {
-    let mut finder = Finder::new(context.world, context.roots, Kind::File);
+pub(super) fn find(
+    rule: &Jsonl,
+    context: &Context<'_>,
+    only: Option<&Only>,
+    report: &mut Report,
+) -> Found {
+    let mut finder = Finder::new(context.world, context.roots, Kind::File)
+        .with_in_name(only.and_then(|only| in_name(rule, only)));
     let (named, plain): (Vec<_>, Vec<_>) = rule
         .path
         .iter()
@@ -78,7 +84,18 @@ pub(super) fn find(rule: &Jsonl, context: &Context<'_>, report: &mut Report) -> 
         }
     }
     limit(&mut found.targets, rule.max_files, report);
+    if let Some(only) = only {
+        found.targets.retain(|target| target.may_have(only));
+    }
     found
+}
+
+/// What stands in the name of each file that is wanted, where the field comes from there.
+fn in_name<'o>(rule: &Jsonl, only: &'o Only) -> Option<&'o str> {
+    let names = rule.name.iter();
+    let mut groups = names.flat_map(|name| name.regex().capture_names());
+    let from_name = only.field == "stem" || groups.any(|group| group == Some(&*only.field));
+    from_name.then_some(only.value.as_str())
 }
 
 /// The source whose rows name the files of a path.

@@ -358,8 +358,19 @@ fn files_whose_name_gives_another_value_than_the_wanted_one_are_not_opened() {
         (table.files_matched, table.files.len())
     };
     assert_eq!(read(&ReadOptions::default()), (3, 3));
-    // One that does not say which it is may be the one.
-    assert_eq!(read(&only("s", "a")), (3, 2));
-    assert_eq!(read(&only("s", "c")), (3, 1));
+    assert_eq!(read(&only("s", "a")), (1, 1), "not even looked at");
+    assert_eq!(read(&only("s", "c")), (0, 0));
     assert_eq!(read(&only("another", "a")), (3, 3));
+    // A folder's name says nothing about the names in it; a file that does not say which it is
+    // may be the one.
+    let by_folder = |value: &str| ReadOptions {
+        only: Some(Only {
+            sources: ["s".to_owned()].into(),
+            field: "folder".into(),
+            value: value.into(),
+        }),
+        ..ReadOptions::default()
+    };
+    assert_eq!(read(&by_folder("r")), (3, 3));
+    assert_eq!(read(&by_folder("other")), (3, 0));
 }
