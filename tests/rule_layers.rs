@@ -291,7 +291,7 @@ fn drift_is_counted_and_said_by_discover_list_and_doctor() {
     says(
         &axiowl.run(&["rules", "list"]),
         0,
-        &["drift", &format!("acme: {said}")],
+        &["drift", &format!("acme: {said}; {mends}")],
     );
     let told = axiowl.run(&["rules", "list", "--json"]).lines("rule");
     let acme = told

@@ -9,7 +9,7 @@ use crate::setup::{self, Setup};
 use crate::verdicts::{self, Last};
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Listed;
-use axiowl_model::{Verdict, display_safe};
+use axiowl_model::{DiscoverySummary, Verdict, display_safe};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -129,12 +129,10 @@ pub fn not_understood(pass: &Pass) -> Option<String> {
     if line.is_empty() {
         return None;
     }
-    let broken = matches!(pass.summary.verdict, Verdict::Drift | Verdict::Blind);
-    let provider = &pass.summary.provider;
-    Some(match broken {
-        false => line,
-        true => format!("{line}; to mend it, start with: axiowl rules capture {provider}"),
-    })
+    let DiscoverySummary {
+        verdict, provider, ..
+    } = &pass.summary;
+    Some(verdicts::way_out(*verdict, &line, provider))
 }
 
 fn print(pass: &Pass, rule: &LoadedRule) {

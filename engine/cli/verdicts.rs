@@ -55,6 +55,17 @@ fn path(state: &Path, provider: &str) -> PathBuf {
     state.join("verdicts").join(format!("{name}.json"))
 }
 
+/// What was not understood, and for a rule that does not fit, where to start mending it: with
+/// the command that keeps a case of it.
+pub fn way_out(verdict: Verdict, line: &str, provider: &str) -> String {
+    match verdict {
+        Verdict::Drift | Verdict::Blind => {
+            format!("{line}; to mend it, start with: axiowl rules capture {provider}")
+        }
+        Verdict::Verified | Verdict::UnverifiedVersion => line.to_owned(),
+    }
+}
+
 /// The verdict of a rule that may have changed since: what it says about the rule of now.
 pub fn shown(last: Option<&Last>, rule: &LoadedRule) -> String {
     match last {

@@ -53,6 +53,7 @@ pub fn run(common: &Common, json: bool) -> Outcome {
             rule.scope_word(),
             layer,
             loaded.digest.clone(),
+            rule.axiowl.to_string(),
             tested,
             cases.to_string(),
             verdicts::shown(last.as_ref(), loaded),
@@ -61,7 +62,7 @@ pub fn run(common: &Common, json: bool) -> Outcome {
     if !json {
         output::table(
             &[
-                "PROVIDER", "SCOPE", "LAYER", "DIGEST", "TESTED", "CASES", "VERDICT",
+                "PROVIDER", "SCOPE", "LAYER", "DIGEST", "LANGUAGE", "TESTED", "CASES", "VERDICT",
             ],
             &cells,
         );
@@ -69,7 +70,8 @@ pub fn run(common: &Common, json: bool) -> Outcome {
             let provider = loaded.rule.provider.value.as_str();
             let last = verdicts::last(&state, provider);
             if let Some(last) = last.filter(|l| !l.line.is_empty() && l.digest == loaded.digest) {
-                crate::output::say!("{provider}: {}", display_safe(&last.line));
+                let line = verdicts::way_out(last.verdict, &last.line, provider);
+                crate::output::say!("{provider}: {}", display_safe(&line));
             }
         }
     }

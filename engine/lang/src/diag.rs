@@ -3,8 +3,10 @@
 //! Used for rules, `config.yaml` and `world.yaml` alike. It knows texts and byte
 //! ranges; it does not know YAML, scripts or what a rule means.
 
+pub(crate) use crate::place::byte_at;
+pub use crate::place::line_and_column;
+use crate::place::within;
 use crate::render;
-use serde_json::{Value, json};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -286,55 +288,6 @@ impl Diagnostic {
         format!("{place}{severity}[{}]: {}{key}", self.code, self.message)
     }
 
-    /// The form for programs: code, severity, message, file, line, column, end_line,
-    /// end_column, key, help, `fix` (place and text) and `related` for the other places. Lines
-    /// and columns are one-based, columns count characters, the end is exclusive.
-    pub fn to_json(&self) -> Value {
-        let place = |label: &Label| {
-            let (end_line, end_column) = line_and_column(&label.text, label.span.end);
-            json!({
-                "file": &*label.file,
-                "line": label.line,
-                "column": label.column,
-                "end_line": end_line,
-                "end_column": end_column,
-                "label": label.label,
-            })
-        };
-        let mut out = json!({
-            "code": self.code,
-            "severity": self.severity.as_str(),
-            "message": self.message,
-        });
-        let primary = self.primary();
-        let main = primary.map_or_else(|| json!({}), place);
-        for field in ["file", "line", "column", "end_line", "end_column", "label"] {
-            out[field] = main.get(field).cloned().unwrap_or(Value::Null);
-        }
-        out["key"] = json!(self.key);
-        out["help"] = json!(self.help);
-        out["fix"] = self.fix().map_or(Value::Null, |fix| {
-            let text = primary.map_or("", |label| &*label.text);
-            let (line, column) = line_and_column(text, fix.span.start);
-            let (end_line, end_column) = line_and_column(text, fix.span.end);
-            json!({
-                "file": &*fix.file,
-                "line": line,
-                "column": column,
-                "end_line": end_line,
-                "end_column": end_column,
-                "text": fix.text,
-            })
-        });
-        out["related"] = self
-            .labels
-            .iter()
-            .filter(|l| primary.is_none_or(|p| !std::ptr::eq(*l, p)))
-            .map(place)
-            .collect();
-        out
-    }
-
     /// What diagnostics are sorted by: file, place, code.
     pub fn order(&self) -> (Arc<str>, usize, usize, &'static str, String) {
         match self.primary() {
@@ -358,61 +311,11 @@ impl fmt::Display for Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
-impl serde::Serialize for Diagnostic {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.to_json().serialize(serializer)
-    }
-}
-
 /// Sorted by place, the same thing said once.
 pub(crate) fn tidy(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found.sort_by_cached_key(Diagnostic::order);
     found.dedup();
     found
-}
-
-/// One-based line, and column in characters, of a byte.
-pub fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
-    let before = &text[..boundary(text, byte)];
-    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
-    (line, before[line_start..].chars().count() + 1)
-}
-
-/// The byte at a one-based line, and column in characters; clamped to the text.
-pub(crate) fn byte_at(text: &str, line: usize, column: usize) -> usize {
-    let mut start = 0;
-    for _ in 1..line {
-        match text[start..].find('\n') {
-            Some(at) => start += at + 1,
-            None => return text.len(),
-        }
-    }
-    let rest = &text[start..];
-    let rest = &rest[..rest.find('\n').unwrap_or(rest.len())];
-    let offset = rest
-        .char_indices()
-        .nth(column.saturating_sub(1))
-        .map_or(rest.len(), |(at, _)| at);
-    start + offset
-}
-
-/// The nearest character boundary at or before a byte.
-fn boundary(text: &str, byte: usize) -> usize {
-    let mut at = byte.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
-/// A span forced into the text, never past the text of its last line's break.
-fn within(text: &str, span: Range<usize>) -> Range<usize> {
-    let start = boundary(text, span.start);
-    let end = boundary(text, span.end.max(start));
-    let trimmed = text[start..end].trim_end().len();
-    let end = if trimmed == 0 { end } else { start + trimmed };
-    start..end
 }
 
 #[cfg(test)]
@@ -430,24 +333,5 @@ mod tests {
         // Inside a character.
         let d = Diagnostic::error("AX004", "m").at(&file, 6..6, "here");
         assert_eq!(d.labels[0].span, 5..5);
-    }
-
-    #[test]
-    fn the_form_for_programs_has_every_field() {
-        let file = SourceText::new("a.yaml", "x: 1\ny: 2\n");
-        let mut d = Diagnostic::warning("AX004", "m")
-            .also(&file, 0..1, "first")
-            .at(&file, 5..6, "here")
-            .help("do this");
-        d.key = Some("y".into());
-        assert_eq!(
-            d.to_json().to_string(),
-            concat!(
-                r#"{"code":"AX004","severity":"warning","message":"m","file":"a.yaml","line":2,"#,
-                r#""column":1,"end_line":2,"end_column":2,"label":"here","key":"y","help":"do this","#,
-                r#""fix":null,"related":[{"file":"a.yaml","line":1,"column":1,"end_line":1,"end_column":2,"label":"first"}]}"#
-            )
-        );
-        assert_eq!(d.one_line(), "a.yaml:2:1: warning[AX004]: m (at `y`)");
     }
 }
