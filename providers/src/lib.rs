@@ -17,11 +17,13 @@ mod codex;
 mod codex_facts;
 mod codex_ipc;
 mod codex_store;
+mod copilot_cli;
 mod cursor_cli;
 mod echo;
 mod environment;
 mod facts;
 mod follow;
+mod gemini_cli;
 mod grok;
 mod ground;
 mod in_flight;
@@ -55,8 +57,10 @@ fn delivering() -> Vec<Box<dyn Edge>> {
         Box::new(claude_code_cli::ClaudeCodeCli),
         Box::new(codex::Codex::CLI),
         Box::new(codex::Codex::AGENTS),
+        Box::new(copilot_cli::CopilotCli),
         Box::new(cursor_cli::CursorCli),
         Box::new(echo::Echo),
+        Box::new(gemini_cli::GeminiCli),
         Box::new(grok::Grok),
     ]
 }
@@ -83,6 +87,7 @@ mod tests {
         assert_eq!(distinct.len(), keys.len());
         assert!(serves("codex_cli") && serves("codex") && serves("echo"));
         assert!(serves("claude_code_cli") && !serves("remote") && !serves(""));
+        assert!(serves("copilot_cli") && serves("gemini_cli"));
         assert!(serves("grok") && serves("antigravity_cli") && serves("cursor_cli"));
         assert!(!serves("cursor") && keys.contains(&"cursor"));
     }

@@ -13,7 +13,7 @@ use crate::skip::{Skip, program};
 
 const PACKAGE: &str = include_str!("../clients/package.json");
 const LOCK: &str = include_str!("../clients/package-lock.json");
-/// About 1 GB comes over the wire.
+/// About 1.6 GB come over the wire.
 const INSTALL_DEADLINE: Duration = Duration::from_secs(20 * 60);
 /// Another folder for the installed clients.
 const FOLDER: &str = "AXIOWL_CLIENTS_DIR";
@@ -47,7 +47,14 @@ impl Clients {
         let clients = Self {
             modules: folder.join("node_modules"),
         };
-        let programs = [clients.claude(), clients.codex(), clients.node()];
+        let programs = [
+            clients.claude(),
+            clients.codex(),
+            clients.copilot(),
+            clients.gemini(),
+            clients.opencode(),
+            clients.node(),
+        ];
         match programs.iter().find(|file| !file.is_file()) {
             None => Ok(clients),
             Some(file) => Err(Skip::new(format!(
@@ -66,6 +73,22 @@ impl Clients {
     /// Codex's executable: npm's Node wrapper, which runs the native binary as its child.
     pub fn codex(&self) -> PathBuf {
         self.bin_folder().join("codex")
+    }
+
+    /// Copilot CLI's executable: a Node script that starts the native binary.
+    pub fn copilot(&self) -> PathBuf {
+        self.bin_folder().join("copilot")
+    }
+
+    /// Gemini CLI's executable, a Node script.
+    pub fn gemini(&self) -> PathBuf {
+        self.bin_folder().join("gemini")
+    }
+
+    /// OpenCode's executable. Its package for this system is pinned itself: the one that picks
+    /// a package by system names some that npm does not have.
+    pub fn opencode(&self) -> PathBuf {
+        self.package("opencode-linux-x64").join("bin/opencode")
     }
 
     /// Node 24, for clients that are scripts.
@@ -182,8 +205,13 @@ mod tests {
     #[test]
     fn the_pins_are_exact_and_name_no_host() {
         let package: serde_json::Value = serde_json::from_str(PACKAGE).expect("JSON");
-        let pins = package["dependencies"].as_object().expect("dependencies");
-        for (name, version) in pins {
+        let pins = ["dependencies", "optionalDependencies"].map(|kind| &package[kind]);
+        let pins: Vec<_> = pins
+            .iter()
+            .filter_map(|pins| pins.as_object())
+            .flatten()
+            .collect();
+        for (name, version) in &pins {
             let version = version.as_str().expect("a version");
             let exact = version
                 .split('.')
@@ -194,7 +222,7 @@ mod tests {
                 "{name} {version}"
             );
         }
-        assert_eq!(pins.len(), 3);
+        assert_eq!(pins.len(), 6);
         assert!(!LOCK.contains("://") && !PACKAGE.contains("://"));
     }
 
