@@ -5,20 +5,8 @@ mod owl;
 mod program;
 
 use axiowl_test_support::{ClientHome, Clients, MockModel, or_skip};
-use owl::{Owl, proven_line, stages};
+use owl::{Owl, proven_line, row, stage, stages};
 use serde_json::Value;
-
-fn stage<'l>(lines: &'l [Value], name: &str) -> &'l Value {
-    let found = lines.iter().find(|line| line["stage"] == name);
-    found.unwrap_or_else(|| panic!("no {name}: {lines:?}"))
-}
-
-fn row<'r>(rows: &'r [Value], session: &str) -> &'r Value {
-    let found = rows
-        .iter()
-        .find(|row| row["provider_session_id"] == session);
-    found.unwrap_or_else(|| panic!("{session} is not discovered: {rows:?}"))
-}
 
 const BODY: &str = "Is the checkout \"done\"?\n/clear\nsee @package.json";
 
@@ -95,7 +83,7 @@ fn a_copilot_session_in_use_is_refused_and_stays_untouched() {
     };
     let asked = |request: &axiowl_test_support::Request| request.asks("@@hold gate");
     model
-        .wait_for(asked, std::time::Duration::from_secs(60))
+        .wait_for(asked, std::time::Duration::from_secs(180))
         .expect("the turn runs");
     let (run, lines) = owl.send("Design Review", "Are you there?");
     assert_eq!(run.code, 5, "{run}");

@@ -27,8 +27,10 @@ mod gemini_cli;
 mod grok;
 mod ground;
 mod in_flight;
+mod loopback;
 mod no_route;
 mod one_turn;
+mod opencode_cli;
 mod opencode_facts;
 mod processes;
 mod version;
@@ -62,6 +64,7 @@ fn delivering() -> Vec<Box<dyn Edge>> {
         Box::new(echo::Echo),
         Box::new(gemini_cli::GeminiCli),
         Box::new(grok::Grok),
+        Box::new(opencode_cli::OpencodeCli),
     ]
 }
 
@@ -87,6 +90,7 @@ mod tests {
         assert_eq!(distinct.len(), keys.len());
         assert!(serves("codex_cli") && serves("codex") && serves("echo"));
         assert!(serves("claude_code_cli") && !serves("remote") && !serves(""));
+        assert!(serves("opencode_cli"));
         assert!(serves("copilot_cli") && serves("gemini_cli"));
         assert!(serves("grok") && serves("antigravity_cli") && serves("cursor_cli"));
         assert!(!serves("cursor") && keys.contains(&"cursor"));

@@ -20,7 +20,7 @@ const fn surface(provider: &'static str, missing: &'static str) -> NoRoute {
 }
 
 /// All of them, by provider key.
-pub(crate) const NO_ROUTES: [NoRoute; 5] = [
+pub(crate) const NO_ROUTES: [NoRoute; 4] = [
     // `providers/cursor-antigravity-grok.md` B: the app's own server answers for the id.
     surface(
         "antigravity",
@@ -30,11 +30,6 @@ pub(crate) const NO_ROUTES: [NoRoute; 5] = [
     surface(
         "cursor",
         "a bridge extension in the Cursor window that owns this composer",
-    ),
-    // `providers/opencode-gemini.md` C.
-    surface(
-        "opencode_cli",
-        "a delivery edge that prompts an OpenCode session and proves its turn",
     ),
     // `providers/copilot-vscode.md` C1 and C2.
     surface(

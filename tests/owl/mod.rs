@@ -1,5 +1,7 @@
 //! The built binary on a real client's home, with the client's login in its configuration.
 
+#![allow(dead_code, reason = "each test file uses the part it needs")]
+
 use crate::program::Run;
 use axiowl_test_support::ClientHome;
 use serde_json::Value;
@@ -97,4 +99,18 @@ pub fn proven_line(home: &ClientHome, line: &Value) -> Value {
         .position(|byte| *byte == b'\n')
         .map_or(bytes.len(), |end| offset + end);
     serde_json::from_slice(&bytes[offset..end]).expect("a record")
+}
+
+/// The line of a stage that must have been reached.
+pub fn stage<'l>(lines: &'l [Value], name: &str) -> &'l Value {
+    let found = lines.iter().find(|line| line["stage"] == name);
+    found.unwrap_or_else(|| panic!("no {name}: {lines:?}"))
+}
+
+/// The row of a session that must have been discovered.
+pub fn row<'r>(rows: &'r [Value], session: &str) -> &'r Value {
+    let found = rows
+        .iter()
+        .find(|row| row["provider_session_id"] == session);
+    found.unwrap_or_else(|| panic!("{session} is not discovered: {rows:?}"))
 }

@@ -15,5 +15,6 @@ mod cursor_cli;
 mod echo;
 mod gemini_cli;
 mod grok;
+mod opencode_cli;
 mod scene;
 mod stand_in;
