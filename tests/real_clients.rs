@@ -1,94 +1,11 @@
 //! Real Claude Code and Codex sessions, made by the clients from npm against a mock model:
 //! discovered, sent to, and proven from their own transcripts. Only the model is simulated.
 
+mod owl;
 mod program;
 
 use axiowl_test_support::{ClientHome, Clients, MockModel, or_skip};
-use program::Run;
-use serde_json::Value;
-use std::process::{Command, Stdio};
-
-/// AxiOwl on a client's home, with the client's login variables named in its configuration.
-struct Owl<'a> {
-    home: &'a ClientHome,
-}
-
-impl<'a> Owl<'a> {
-    fn new(home: &'a ClientHome) -> Self {
-        home.write(
-            ".config/axiowl/config.yaml",
-            "providers:\n  claude_code_cli:\n    env: [ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC, DISABLE_AUTOUPDATER, DISABLE_TELEMETRY, DISABLE_ERROR_REPORTING, IS_SANDBOX]\n",
-        )
-        .expect("config");
-        Self { home }
-    }
-
-    fn run(&self, arguments: &[&str]) -> Run {
-        let output = Command::new(env!("CARGO_BIN_EXE_axiowl"))
-            .env_clear()
-            .envs(self.home.env())
-            .env("NO_COLOR", "1")
-            .args(arguments)
-            .stdin(Stdio::null())
-            .output()
-            .expect("axiowl runs");
-        Run {
-            code: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
-    }
-
-    fn discover(&self) -> Vec<Value> {
-        let run = self.run(&["discover", "all", "--json"]);
-        assert_eq!(run.code, 0, "{run}");
-        run.lines("discovered_agent")
-    }
-
-    /// Sends and waits for the end of the turn; the stages that were reached.
-    fn send(&self, to: &str, body: &str) -> (Run, Vec<Value>) {
-        let run = self.run(&[
-            "send",
-            "--to",
-            to,
-            "--body",
-            body,
-            "--wait",
-            "turn",
-            "--timeout",
-            "120s",
-            "--json",
-        ]);
-        let lines = run.lines("stage");
-        (run, lines)
-    }
-}
-
-fn stages(lines: &[Value]) -> Vec<&str> {
-    lines
-        .iter()
-        .filter_map(|line| line["stage"].as_str())
-        .collect()
-}
-
-/// The line that the evidence of a stage points at.
-fn proven_line(home: &ClientHome, line: &Value) -> Value {
-    let path = line["evidence"]["path"]
-        .as_str()
-        .unwrap_or_else(|| panic!("no path: {line}"));
-    let offset =
-        usize::try_from(line["evidence"]["offset"].as_u64().expect("an offset")).expect("in range");
-    assert!(
-        path.starts_with(home.path().to_str().expect("text")),
-        "{path} is not in the client's home"
-    );
-    let bytes = std::fs::read(path).expect("the transcript");
-    let end = bytes[offset..]
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .map_or(bytes.len(), |end| offset + end);
-    serde_json::from_slice(&bytes[offset..end]).expect("a record")
-}
+use owl::{Owl, proven_line, stages};
 
 #[test]
 fn an_idle_claude_code_session_gets_the_message_once_and_proves_it() {

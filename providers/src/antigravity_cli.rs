@@ -53,7 +53,7 @@ impl Edge for AntigravityCli {
             context,
             delivery,
         };
-        turn.run(&program, ROUTE, &mut listener, progress)
+        turn.run(&program, None, ROUTE, &mut listener, progress)
     }
 
     fn find(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {

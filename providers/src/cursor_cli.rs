@@ -73,7 +73,7 @@ impl Edge for CursorCli {
                 ];
                 let program = chat.program(context, delivery, arguments.into());
                 let mut listener = stream::Stream::new(session);
-                turn.run(&program, RESUME, &mut listener, progress)
+                turn.run(&program, None, RESUME, &mut listener, progress)
             }
             Kind::Acp => {
                 let program = chat.program(context, delivery, vec!["acp".into()]);

@@ -62,7 +62,7 @@ impl Edge for Grok {
             context,
             delivery,
         };
-        turn.run(&program, ROUTE, &mut listener, progress)
+        turn.run(&program, None, ROUTE, &mut listener, progress)
     }
 
     fn find(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {

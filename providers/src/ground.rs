@@ -52,9 +52,22 @@ pub(crate) fn survey(
     target: &Target,
     program: &str,
 ) -> Result<Ground, Missing> {
+    survey_of(context, target, program, is_uuid)
+}
+
+/// The same, where a session id is no UUID.
+///
+/// # Errors
+/// The reason why nothing can be delivered now.
+pub(crate) fn survey_of(
+    context: &EdgeContext<'_>,
+    target: &Target,
+    program: &str,
+    is_session: impl Fn(&str) -> bool,
+) -> Result<Ground, Missing> {
     let session = target.key.bare_session();
     // Anything else could be read as a name, an option or a new session.
-    if !is_uuid(session) {
+    if !is_session(session) {
         return Err(Missing(format!(
             "`{}` is no session id of {program}",
             display_safe(session)

@@ -17,16 +17,20 @@ mod codex;
 mod codex_facts;
 mod codex_ipc;
 mod codex_store;
+mod copilot_cli;
 mod cursor_cli;
 mod echo;
 mod environment;
 mod facts;
 mod follow;
+mod gemini_cli;
 mod grok;
 mod ground;
 mod in_flight;
+mod loopback;
 mod no_route;
 mod one_turn;
+mod opencode_cli;
 mod opencode_facts;
 mod processes;
 mod version;
@@ -55,9 +59,12 @@ fn delivering() -> Vec<Box<dyn Edge>> {
         Box::new(claude_code_cli::ClaudeCodeCli),
         Box::new(codex::Codex::CLI),
         Box::new(codex::Codex::AGENTS),
+        Box::new(copilot_cli::CopilotCli),
         Box::new(cursor_cli::CursorCli),
         Box::new(echo::Echo),
+        Box::new(gemini_cli::GeminiCli),
         Box::new(grok::Grok),
+        Box::new(opencode_cli::OpencodeCli),
     ]
 }
 
@@ -83,6 +90,8 @@ mod tests {
         assert_eq!(distinct.len(), keys.len());
         assert!(serves("codex_cli") && serves("codex") && serves("echo"));
         assert!(serves("claude_code_cli") && !serves("remote") && !serves(""));
+        assert!(serves("opencode_cli"));
+        assert!(serves("copilot_cli") && serves("gemini_cli"));
         assert!(serves("grok") && serves("antigravity_cli") && serves("cursor_cli"));
         assert!(!serves("cursor") && keys.contains(&"cursor"));
     }

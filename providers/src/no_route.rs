@@ -20,32 +20,16 @@ const fn surface(provider: &'static str, missing: &'static str) -> NoRoute {
 }
 
 /// All of them, by provider key.
-pub(crate) const NO_ROUTES: [NoRoute; 7] = [
+pub(crate) const NO_ROUTES: [NoRoute; 4] = [
     // `providers/cursor-antigravity-grok.md` B: the app's own server answers for the id.
     surface(
         "antigravity",
         "a bridge into the running Antigravity app that answers for this conversation",
     ),
-    // `providers/copilot-vscode.md` C1.
-    surface(
-        "copilot_cli",
-        "a delivery edge that resumes a Copilot CLI session and proves its turn",
-    ),
     // `providers/cursor-antigravity-grok.md` B, conformance C300.
     surface(
         "cursor",
         "a bridge extension in the Cursor window that owns this composer",
-    ),
-    // `providers/opencode-gemini.md` C: a resumed session's transcript is deleted by the next
-    // start of the program.
-    surface(
-        "gemini_cli",
-        "a guard against Gemini CLI deleting the transcript of a session that was resumed",
-    ),
-    // `providers/opencode-gemini.md` C.
-    surface(
-        "opencode_cli",
-        "a delivery edge that prompts an OpenCode session and proves its turn",
     ),
     // `providers/copilot-vscode.md` C1 and C2.
     surface(

@@ -80,10 +80,12 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Starts the program, which takes the message from its arguments, and listens to its end.
+    /// Starts the program, which takes the message from its arguments or as `input`, and listens
+    /// to its end.
     pub fn run(
         &self,
         program: &Program<'_>,
+        input: Option<&[u8]>,
         route: &str,
         listener: &mut dyn Listener,
         progress: &mut dyn FnMut(Progress),
@@ -95,6 +97,9 @@ impl Turn<'_> {
             reason: error.to_string(),
         })?;
         self.note(&mut running)?;
+        if let Some(input) = input {
+            running.send(input.to_vec());
+        }
         running.close_input();
         self.listen(running, listener, progress)
     }

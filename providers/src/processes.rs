@@ -6,17 +6,21 @@
 
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "linux")]
+mod sockets;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{
     command_line, group_alive, lock_owner, name_of, parent_of, pid_domain, running_in, start_of,
     writer_of,
 };
+#[cfg(target_os = "linux")]
+pub(crate) use sockets::{folder_of, listening, with_open};
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::{
-    command_line, group_alive, lock_owner, name_of, parent_of, pid_domain, running_in, start_of,
-    writer_of,
+    command_line, folder_of, group_alive, listening, lock_owner, name_of, parent_of, pid_domain,
+    running_in, start_of, with_open, writer_of,
 };
 
 #[cfg(not(target_os = "linux"))]
@@ -49,6 +53,18 @@ mod elsewhere {
 
     pub(crate) fn running_in(_folder: &Path, _is_it: impl Fn(&[String]) -> bool) -> Option<u32> {
         None
+    }
+
+    pub(crate) fn with_open(_path: &Path) -> Vec<u32> {
+        Vec::new()
+    }
+
+    pub(crate) fn folder_of(_pid: u32) -> Option<std::path::PathBuf> {
+        None
+    }
+
+    pub(crate) fn listening(_pid: u32) -> Vec<std::net::SocketAddr> {
+        Vec::new()
     }
 
     pub(crate) fn pid_domain() -> Option<String> {

@@ -91,22 +91,10 @@ fn c213_c227_what_cannot_be_delivered_to_refuses_with_what_is_missing_and_nobody
         ),
         ("cursor", "cursor:composer:1", "the Cursor window"),
         ("cursor_cli", "cursor_cli:session:1", "no session id"),
-        (
-            "copilot_cli",
-            "copilot_cli:session:1",
-            "resumes a Copilot CLI session",
-        ),
-        (
-            "opencode_cli",
-            "opencode_cli:session:1",
-            "an OpenCode session",
-        ),
+        ("copilot_cli", "copilot_cli:session:1", "no session id"),
+        ("opencode_cli", "opencode_cli:session:1", "no session id"),
         ("grok", "grok:session:1", "no session id"),
-        (
-            "gemini_cli",
-            "gemini_cli:session:1",
-            "deleting the transcript",
-        ),
+        ("gemini_cli", "gemini_cli:session:1", "no session id"),
         (
             "remote",
             "remote:session:1",

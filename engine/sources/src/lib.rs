@@ -41,6 +41,7 @@ pub use cancel::Cancel;
 pub use facts::{FactQuery, NativeFacts};
 pub use read::{ReadOptions, Table, Tables, read_all};
 pub use roots::home_folders;
+pub use sqlite::ask::Asker;
 pub use sqlite::dump;
 pub use sqlite::session::{Records, SessionReader};
 pub use sqlite::{SqlProblem, check_sql};

@@ -130,7 +130,7 @@ fn x05_an_id_that_is_not_on_disk_is_rejected_before_a_new_chat_is_made() {
 
 #[test]
 fn x08_a_stream_of_another_chat_is_misdelivered_and_stopped_at_its_first_event() {
-    let scene = scene("says system $OTHER; hang");
+    let scene = scene("children; says system $OTHER; linger");
     let ran = scene.deliver(LONG);
     ran.is(&["starting"], "misdelivered");
     ran.tells(OTHER);
@@ -258,7 +258,7 @@ fn an_acp_session_that_is_not_loaded_gets_nothing() {
 #[test]
 fn an_acp_turn_is_told_as_it_was() {
     let loaded = "answer 3 '{}'";
-    let strays = acp(loaded, "update $OTHER; hang");
+    let strays = acp(loaded, "children; update $OTHER; linger");
     strays.deliver(LONG).is(&["starting"], "misdelivered");
     is_gone(&strays);
     let refusal = acp(

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 pub const NOTES: &str = r#"
 printf '%s\037' "$@" >> "$H/argv"; echo run >> "$H/runs"
 env > "$H/env"; pwd > "$H/pwd"
-hang() { echo $$ >> "$H/pids"; sleep 600 & echo $! >> "$H/pids"; trap '' TERM; while :; do sleep 1; done; }
+children() { echo $$ >> "$H/pids"; sleep 600 & echo $! >> "$H/pids"; }
+linger() { trap '' TERM; while :; do sleep 1; done; }
+hang() { children; linger; }
 flood() { yes '{"type":"noise"}'; }
 "#;
 
@@ -27,7 +29,7 @@ pub fn runs(scene: &Scene) -> usize {
     scene.read("runs").lines().count()
 }
 
-/// Nothing that `hang` started is left.
+/// Nothing that `hang` or `children` started is left.
 #[track_caller]
 pub fn is_gone(scene: &Scene) {
     let pids = scene.read("pids");

@@ -1,7 +1,7 @@
 //! A temporary HOME in which the real clients talk to the mock model and to nothing else.
 //!
 //! Writes the providers' own configuration, as a user with an API key would have it. What a
-//! client does in the home is the business of `claude` and `codex`.
+//! client does in the home is the business of the modules that are named after it.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -16,6 +16,7 @@ use crate::child::{self, Finished};
 use crate::clients::Clients;
 use crate::error::DriveError;
 use crate::model::MockModel;
+use crate::opencode;
 
 /// One run of a client takes a second; CI machines are slow and busy.
 pub(crate) const RUN_DEADLINE: Duration = Duration::from_secs(120);
@@ -30,10 +31,12 @@ pub struct ClientHome {
     path: PathBuf,
     clients: Clients,
     anthropic_base: String,
+    openai_base: String,
+    gemini_base: String,
 }
 
 impl ClientHome {
-    /// Makes the home and configures Codex and Claude Code for the mock model.
+    /// Makes the home and configures every client for the mock model.
     ///
     /// # Errors
     /// [`DriveError::File`].
@@ -45,15 +48,19 @@ impl ClientHome {
             .path()
             .canonicalize()
             .map_err(DriveError::file(folder.path()))?;
-        let anthropic_base = model.anthropic_base();
         let home = Self {
             folder,
             path,
             clients: clients.clone(),
-            anthropic_base,
+            anthropic_base: model.anthropic_base(),
+            openai_base: model.openai_base(),
+            gemini_base: model.gemini_base(),
         };
         home.write(".codex/config.toml", &codex_config(&model.openai_base()))?;
         home.write(".claude.json", &claude_presets().to_string())?;
+        let opencode = opencode::config(&home.openai_base);
+        home.write(".config/opencode/opencode.json", &opencode)?;
+        home.gemini_settings(None)?;
         Ok(home)
     }
 
@@ -116,9 +123,14 @@ impl ClientHome {
     /// with a cleared environment and these pairs.
     pub fn env(&self) -> Vec<(String, String)> {
         let bin = self.clients.bin_folder();
+        let opencode = self.clients.opencode();
+        let opencode = opencode.parent().unwrap_or(&bin);
         let pairs = [
             ("HOME", self.path.display().to_string()),
-            ("PATH", format!("{}:{SYSTEM_PATH}", bin.display())),
+            (
+                "PATH",
+                format!("{}:{}:{SYSTEM_PATH}", bin.display(), opencode.display()),
+            ),
             ("TERM", "xterm-256color".to_owned()),
             ("LANG", "C.UTF-8".to_owned()),
             ("ANTHROPIC_BASE_URL", self.anthropic_base.clone()),
@@ -129,6 +141,14 @@ impl ClientHome {
             ("DISABLE_ERROR_REPORTING", "1".to_owned()),
             // CI is root; Claude Code refuses some modes to root without it.
             ("IS_SANDBOX", "1".to_owned()),
+            ("COPILOT_OFFLINE", "true".to_owned()),
+            ("COPILOT_PROVIDER_BASE_URL", self.openai_base.clone()),
+            ("COPILOT_PROVIDER_API_KEY", API_KEY.to_owned()),
+            ("COPILOT_MODEL", "mock-model".to_owned()),
+            ("GEMINI_API_KEY", API_KEY.to_owned()),
+            ("GOOGLE_GEMINI_BASE_URL", self.gemini_base.clone()),
+            ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
+            ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
         ];
         pairs.map(|(name, value)| (name.to_owned(), value)).to_vec()
     }

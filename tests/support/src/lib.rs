@@ -16,9 +16,15 @@ mod clients;
 #[cfg(unix)]
 mod codex;
 #[cfg(unix)]
+mod copilot;
+#[cfg(unix)]
 mod error;
 #[cfg(unix)]
+mod gemini;
+#[cfg(unix)]
 mod home;
+#[cfg(unix)]
+mod opencode;
 #[cfg(unix)]
 mod skip;
 #[cfg(unix)]

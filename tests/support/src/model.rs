@@ -1,11 +1,13 @@
 //! The mock model: real clients talk to it over loopback, a test decides what it says.
 //!
-//! One server speaks Anthropic Messages and OpenAI Responses. What it answers is written in the
+//! One server speaks Anthropic Messages, OpenAI Responses and chat completions, and Gemini. What it answers is written in the
 //! prompt itself (see [`Script`]), so a message that AxiOwl delivered drives the
 //! target's model too. Knows nothing of any client, home or process.
 
 mod anthropic;
+mod chat;
 mod events;
+mod gemini;
 mod journal;
 mod responses;
 mod script;
@@ -74,6 +76,11 @@ impl MockModel {
     /// Base URL for an OpenAI provider, with `/v1`.
     pub fn openai_base(&self) -> String {
         format!("http://{}/v1", self.address)
+    }
+
+    /// Base URL for `GOOGLE_GEMINI_BASE_URL`.
+    pub fn gemini_base(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// The loopback address the server listens on.

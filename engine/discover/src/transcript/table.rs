@@ -47,6 +47,7 @@ impl<'a> Table<'a> {
             targeted: Targeted::None,
             words: false,
             coverage: None,
+            words: false,
         };
         let meant = |select: &&TranscriptSelect| {
             let when = select.when.as_ref();

@@ -4,6 +4,7 @@
 //! a statement may do ([`guard`]) and how cells become fields ([`rows`]) elsewhere.
 
 mod access;
+pub mod ask;
 mod compile;
 pub mod dump;
 mod guard;

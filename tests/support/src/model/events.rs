@@ -31,6 +31,16 @@ impl Frame {
     }
 }
 
+impl Frame {
+    /// A line of data without a name, as wires without named events have it.
+    pub fn data(pause: Duration, data: &str) -> Self {
+        Self {
+            pause,
+            text: format!("data: {data}\n\n"),
+        }
+    }
+}
+
 /// The response that streams the frames.
 pub fn respond(frames: Vec<Frame>) -> Response {
     let body = stream::unfold(frames.into_iter(), |mut frames| async move {

@@ -19,6 +19,10 @@ pub enum Wire {
     CountTokens,
     /// `POST /v1/responses`.
     Responses,
+    /// `POST /v1/chat/completions`.
+    Chat,
+    /// `POST /v1beta/models/<model>:generateContent`, `:streamGenerateContent`.
+    Gemini,
     /// Everything else: probes, model lists, unknown paths.
     Other,
 }
@@ -49,7 +53,7 @@ pub struct Request {
 impl Request {
     /// True for a model call of a real turn, whose prompt holds the text.
     pub fn asks(&self, text: &str) -> bool {
-        matches!(self.wire, Wire::Messages | Wire::Responses)
+        !matches!(self.wire, Wire::CountTokens | Wire::Other)
             && !self.wants_title
             && self.prompt.contains(text)
     }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::journal::{Journal, Request, Wire};
 use super::script::Script;
 use super::turn::{Reply, Turn};
-use super::{anthropic, events, responses};
+use super::{anthropic, chat, events, gemini, responses};
 
 /// Headers that carry keys are not kept, not even a dummy's.
 const SECRET_HEADERS: [&str; 2] = ["authorization", "x-api-key"];
@@ -40,6 +40,9 @@ async fn answer(
         (&Method::POST, "/v1/messages") => Wire::Messages,
         (&Method::POST, "/v1/messages/count_tokens") => Wire::CountTokens,
         (&Method::POST, "/v1/responses") => Wire::Responses,
+        (&Method::POST, "/v1/chat/completions") => Wire::Chat,
+        (&Method::POST, path) if path.ends_with("enerateContent") => Wire::Gemini,
+        (&Method::POST, path) if path.ends_with(":countTokens") => Wire::CountTokens,
         _ => Wire::Other,
     };
     let parsed: Option<Value> = serde_json::from_slice(&body).ok();
@@ -47,6 +50,8 @@ async fn answer(
     let turn = match wire {
         Wire::Messages | Wire::CountTokens => anthropic::read(&json),
         Wire::Responses => responses::read(&json),
+        Wire::Chat => chat::read(&json),
+        Wire::Gemini => gemini::read(&json),
         Wire::Other => Turn::default(),
     };
     let number = journal.record(Request {
@@ -61,16 +66,26 @@ async fn answer(
         wants_title: turn.wants_title,
     });
     match wire {
-        Wire::CountTokens => Json(json!({ "input_tokens": body.len() / 4 })).into_response(),
+        Wire::CountTokens => {
+            let tokens = body.len() / 4;
+            Json(json!({ "input_tokens": tokens, "totalTokens": tokens })).into_response()
+        }
         Wire::Other => probe(&method, &path),
         // For example a compressed body: said aloud instead of answered with nonsense.
         _ if parsed.is_none() => fail(wire, 415),
-        _ => speak(&journal, wire, number, &json, &turn).await,
+        _ => speak(&journal, wire, &path, number, &json, &turn).await,
     }
 }
 
 /// Answers a real model call.
-async fn speak(journal: &Journal, wire: Wire, number: u64, body: &Value, turn: &Turn) -> Response {
+async fn speak(
+    journal: &Journal,
+    wire: Wire,
+    path: &str,
+    number: u64,
+    body: &Value,
+    turn: &Turn,
+) -> Response {
     let script = Script::parse(&turn.prompt);
     if let Some(name) = script.hold.as_deref().filter(|_| !turn.wants_title) {
         journal.held(name).await;
@@ -83,6 +98,13 @@ async fn speak(journal: &Journal, wire: Wire, number: u64, body: &Value, turn: &
             events::respond(responses::stream(body, &reply, number))
         }
         (Wire::Responses, _) => Json(responses::response(body, &reply, number)).into_response(),
+        (Wire::Chat, _) if streamed => events::respond(chat::stream(body, &reply, number)),
+        (Wire::Chat, _) => Json(chat::completion(body, &reply, number)).into_response(),
+        // This wire says it in the path.
+        (Wire::Gemini, _) if path.contains("streamGenerateContent") => {
+            events::respond(gemini::stream(body, &reply, turn, number))
+        }
+        (Wire::Gemini, _) => Json(gemini::response(body, &reply, turn, number)).into_response(),
         _ if streamed => events::respond(anthropic::stream(body, &reply)),
         _ => Json(anthropic::message(body, &reply)).into_response(),
     }
@@ -103,6 +125,8 @@ fn probe(method: &Method, path: &str) -> Response {
 fn fail(wire: Wire, code: u16) -> Response {
     let body = match wire {
         Wire::Responses => responses::error(code),
+        Wire::Chat => chat::error(code),
+        Wire::Gemini => gemini::error(code),
         _ => anthropic::error(code),
     };
     let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

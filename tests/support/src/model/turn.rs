@@ -73,6 +73,21 @@ fn quoted(text: &str) -> &str {
         .map_or(text, |(end, _)| &text[..end])
 }
 
+/// The plain text of a message's content: a string, or a list of parts.
+pub fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let texts: Vec<&str> = parts
+                .iter()
+                .filter_map(|part| part["text"].as_str())
+                .collect();
+            texts.join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
 /// Cuts a text into the pieces of a slow stream: about twenty, never empty.
 pub fn pieces(text: &str, over: Duration) -> Vec<(Duration, String)> {
     let chars: Vec<char> = text.chars().collect();

@@ -1,0 +1,162 @@
+//! The road over a running server: it takes the message at once, shows it where the session is
+//! open, and comes to it when the turn before it has ended
+//! (`providers/opencode-gemini.md` C, HTTP).
+
+use crate::follow::{Follow, stop_at};
+use crate::ground::Ground;
+use crate::loopback::{self, Answer, NoAnswer};
+use axiowl_model::{Evidence, clip, display_safe};
+use axiowl_pipeline::edge::{Delivery, EdgeError, Progress};
+use serde_json::json;
+use std::net::SocketAddr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long the server may take for an answer that needs no model.
+const ANSWER: Duration = Duration::from_secs(30);
+/// How often the store is looked at.
+const GLANCE: Duration = Duration::from_millis(150);
+/// How often it is looked whether the server is still there.
+const PULSE: Duration = Duration::from_secs(2);
+/// How long the store may lag behind a server that has just ended.
+const LAG: Duration = Duration::from_secs(2);
+
+/// Delivers one message.
+pub(super) fn deliver(
+    delivery: &Delivery<'_>,
+    address: SocketAddr,
+    ground: &Ground,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), EdgeError> {
+    let session = ground.session.as_str();
+    check(address, ground)?;
+    progress(Progress::Starting {
+        route: super::SERVER.into(),
+    });
+    let path = format!("/session/{session}/prompt_async");
+    let part = json!({ "type": "text", "text": delivery.visible_body });
+    let body = json!({ "parts": [part] });
+    let mut follow = Follow::new(delivery);
+    match loopback::request(address, "POST", &path, Some(&body), ANSWER) {
+        Ok(Answer { status, .. }) if (200..300).contains(&status) => {
+            let detail = format!("{status} POST {path}");
+            progress(Progress::Submitted(Evidence::new("http_status", detail)));
+        }
+        Ok(answer) if (400..500).contains(&answer.status) => {
+            return Err(EdgeError::NotSubmitted {
+                reason: format!("OpenCode's server said: {}", told(&answer)),
+            });
+        }
+        Err(NoAnswer::Unsent(why)) => {
+            let reason = format!("OpenCode's server cannot be reached: {why}");
+            return Err(EdgeError::NotSubmitted { reason });
+        }
+        // Only the store can tell.
+        other => {
+            follow.settle(LAG, progress);
+            if follow.sighting().message.is_none() {
+                let why = match other {
+                    Ok(answer) => told(&answer),
+                    Err(NoAnswer::Lost(why) | NoAnswer::Unsent(why)) => why,
+                };
+                let reason = format!("OpenCode's server may have taken it: {why}");
+                return Err(EdgeError::Uncertain { reason });
+            }
+        }
+    }
+    wait(delivery, address, &mut follow, progress)
+}
+
+/// Makes sure that this server knows the session as the store does.
+fn check(address: SocketAddr, ground: &Ground) -> Result<(), EdgeError> {
+    let not_submitted = |reason: String| Err(EdgeError::NotSubmitted { reason });
+    let path = format!("/session/{}", ground.session);
+    let answer = match loopback::request(address, "GET", &path, None, ANSWER) {
+        Ok(answer) if answer.status == 200 => answer.body,
+        Ok(answer) => {
+            let told = told(&answer);
+            return not_submitted(format!("OpenCode's server does not know it: {told}"));
+        }
+        Err(NoAnswer::Unsent(why) | NoAnswer::Lost(why)) => {
+            return not_submitted(format!("OpenCode's server did not answer: {why}"));
+        }
+    };
+    if answer["id"] != ground.session.as_str() {
+        return not_submitted("OpenCode's server has another session of that id".into());
+    }
+    if !answer["revert"].is_null() {
+        let reason =
+            "an undo is pending in it, and the next message would drop for good what was undone";
+        return Err(EdgeError::Refused {
+            reason: reason.into(),
+        });
+    }
+    Ok(())
+}
+
+fn told(answer: &Answer) -> String {
+    let message = answer.body["data"]["message"].as_str().unwrap_or_default();
+    let name = answer.body["name"].as_str().unwrap_or_default();
+    let shown = display_safe(&clip(message, 300));
+    format!(
+        "{} {} {shown}",
+        answer.status,
+        display_safe(&clip(name, 80))
+    )
+    .trim_end()
+    .to_owned()
+}
+
+/// Follows the message to the end of its turn, which nobody here may cut short.
+fn wait(
+    delivery: &Delivery<'_>,
+    address: SocketAddr,
+    follow: &mut Follow<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), EdgeError> {
+    let stop = stop_at(delivery);
+    let mut pulse = Instant::now();
+    let mut gone = false;
+    follow.want_turn(true);
+    while follow.sighting().turn.is_none() && !gone && Instant::now() < stop {
+        thread::sleep(GLANCE);
+        follow.glance(progress);
+        if pulse.elapsed() >= PULSE {
+            pulse = Instant::now();
+            gone = !is_there(address);
+        }
+    }
+    if follow.sighting().turn.is_none() {
+        follow.settle(if gone { LAG } else { Duration::ZERO }, progress);
+    }
+    let sighting = follow.sighting();
+    match (&sighting.message, &sighting.turn) {
+        (_, Some(turn)) if turn.completed => {
+            progress(Progress::TurnDone(turn.evidence.clone()));
+            Ok(())
+        }
+        (_, Some(turn)) => Err(EdgeError::TurnFailed {
+            reason: "OpenCode says that the turn failed".into(),
+            evidence: turn.evidence.clone(),
+        }),
+        (Some(place), None) if gone => Err(EdgeError::TurnFailed {
+            reason: "OpenCode's server ended in the middle of the turn".into(),
+            evidence: place.clone(),
+        }),
+        // It goes on without us.
+        (Some(_), None) => Ok(()),
+        (None, None) => {
+            let why = match follow.trouble() {
+                Some(error) => format!("the store cannot be read: {error}"),
+                None if gone => "OpenCode's server ended, and the store lacks the message".into(),
+                None => "OpenCode's server took it, and the store lacks it still".into(),
+            };
+            Err(EdgeError::Uncertain { reason: why })
+        }
+    }
+}
+
+fn is_there(address: SocketAddr) -> bool {
+    let answer = loopback::request(address, "GET", "/global/health", None, ANSWER);
+    !matches!(answer, Err(NoAnswer::Unsent(_)))
+}

@@ -1,0 +1,384 @@
+//! `providers/opencode-gemini.md` A and C, OpenCode, case by case.
+
+use crate::scene::{LONG, Ran, Scene};
+use crate::stand_in::{NOTES, arguments, is_gone, runs};
+use axiowl_model::SessionKey;
+use axiowl_pipeline::edge::{Finding, Liveness};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+const ID: &str = "ses_dd33ec978ffePQ9AJ2MPBJ0WtF";
+const ELSE: &str = "ses_dd33ec978ffe000000000000000";
+const DATABASE: &str = ".local/share/opencode/opencode.db";
+
+/// The message comes on standard input.
+const OPENCODE: &str = r#"
+cat > "$H/input"
+id=$(sed -n '1s/^\[AxiOwl \([^]]*\)\].*/\1/p' "$H/input")
+step() { printf '{"type":"step_start","sessionID":"%s"}\n' "${1:-$ID}"; }
+record() { echo "{\"content\":\"[AxiOwl $id]\"}" >> "${1:-$T}"; }
+end() { echo "{\"end\":$1}" >> "$T"; }
+finish() { printf '{"type":"step_finish","sessionID":"%s","part":{"reason":"%s"}}\n' "$ID" "${1:-stop}"; }
+error() { printf '{"type":"error","sessionID":"%s","error":{"name":"APIError","data":{"message":"%s"}}}\n' "$ID" "$1"; }
+"#;
+const GOOD: &str = "step; record; end true; finish";
+
+fn scene(does: &str) -> Scene {
+    let mut scene = Scene::new("opencode_cli", "record.jsonl");
+    scene.key = SessionKey::local("opencode_cli", format!("opencode_cli:session:{ID}"));
+    let names = format!("ID={ID}; ELSE={ELSE}");
+    scene.program("opencode", &format!("{names}{NOTES}{OPENCODE}{does}"));
+    version(&scene, "1.18.34");
+    fs::create_dir_all(scene.file(DATABASE).parent().unwrap()).unwrap();
+    let columns = "id TEXT, parent_id TEXT, directory TEXT, revert TEXT, time_archived INTEGER";
+    sql(
+        &scene,
+        &format!(
+            "CREATE TABLE session ({columns}); CREATE TABLE session_v2 ({columns});
+             CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT);
+             CREATE TABLE session_message (id TEXT, session_id TEXT, type TEXT, seq INTEGER, data TEXT);
+             INSERT INTO session VALUES ('{ID}', NULL, '{}', NULL, NULL);",
+            scene.cwd
+        ),
+    );
+    scene
+}
+
+fn version(scene: &Scene, version: &str) {
+    let text = json!({ "name": "opencode-linux-x64", "version": version }).to_string();
+    fs::write(scene.file("bin/package.json"), text).unwrap();
+}
+
+fn sql(scene: &Scene, statements: &str) {
+    let connection = Connection::open(scene.file(DATABASE)).unwrap();
+    connection.execute_batch(statements).unwrap();
+}
+
+fn deliver(does: &str) -> Ran {
+    scene(does).deliver(LONG)
+}
+
+#[test]
+fn opencode_gets_the_message_on_standard_input_in_the_session_s_own_folder() {
+    let scene = scene(GOOD);
+    // The registry's folder is out of date; the session's own counts.
+    let moved = scene.file("moved here");
+    fs::create_dir_all(&moved).unwrap();
+    sql(
+        &scene,
+        &format!("UPDATE session SET directory = '{}'", moved.display()),
+    );
+    let ran = scene.deliver(LONG);
+    ran.is(&["starting", "submitted", "seen", "turn_done"], "ok");
+    assert_eq!(ran.evidence[3].path.as_deref(), scene.transcript.to_str());
+    let moved = moved.to_str().unwrap();
+    let expected = ["run", "--format", "json", "--dir", moved, "--session", ID];
+    assert_eq!(arguments(&scene), expected);
+    assert_eq!(scene.read("input"), scene.body());
+    assert_eq!(scene.read("pwd").trim(), moved);
+    assert!(scene.read("env").contains(&format!("PWD={moved}\n")));
+    assert!(!scene.read("env").contains("XDG_DATA_HOME"));
+}
+
+#[test]
+fn what_may_get_no_message_is_told_from_the_store_before_anything_is_started() {
+    let scene = scene(GOOD);
+    let told = |change: &str, reason: &str| {
+        sql(&scene, &format!("UPDATE session SET {change}"));
+        let said = scene.unavailable();
+        assert!(said.contains(reason), "{reason}: {said}");
+        scene.deliver(LONG).is(&[], "not_submitted");
+        let folder = &scene.cwd;
+        sql(
+            &scene,
+            &format!(
+                "UPDATE session SET parent_id = NULL, revert = NULL, time_archived = NULL, directory = '{folder}'"
+            ),
+        );
+    };
+    told("revert = '{\"messageID\":\"msg_1\"}'", "an undo is pending");
+    told("parent_id = 'ses_parent0000'", "sub-agent");
+    told("time_archived = 1", "archived");
+    told("directory = '/gone/for/good'", "folder is gone");
+    told("directory = ''", "names no folder");
+    assert!(matches!(scene.probe(), Liveness::Idle { .. }));
+    sql(&scene, "ALTER TABLE session DROP COLUMN revert");
+    assert!(scene.unavailable().contains("does not say"));
+    sql(&scene, "DELETE FROM session");
+    assert!(scene.unavailable().contains("not in OpenCode's store"));
+    fs::remove_file(scene.file(DATABASE)).unwrap();
+    assert!(scene.unavailable().contains("cannot be read"));
+    assert_eq!(runs(&scene), 0);
+}
+
+#[test]
+fn each_version_gets_only_the_sessions_of_its_own_table() {
+    let scene = scene(GOOD);
+    version(&scene, "2.2.3");
+    assert!(scene.unavailable().contains("another version"));
+    sql(&scene, "INSERT INTO session_v2 SELECT * FROM session");
+    // Version 2 has no --dir; it takes its folder from where it runs.
+    assert_eq!(scene.deliver(LONG).end(), "ok");
+    assert_eq!(
+        arguments(&scene),
+        ["run", "--format", "json", "--session", ID]
+    );
+    assert_eq!(scene.read("pwd").trim(), scene.cwd);
+    version(&scene, "1.18.34");
+    assert!(scene.unavailable().contains("old copy"));
+    sql(&scene, "DELETE FROM session");
+    assert!(scene.unavailable().contains("another version"));
+    version(&scene, "3.0.0");
+    assert!(scene.unavailable().contains("not known"));
+    fs::remove_file(scene.file("bin/package.json")).unwrap();
+    assert!(scene.unavailable().contains("version of"));
+}
+
+/// A process that has the store open, in a folder.
+fn holder(scene: &Scene, folder: &str) -> Child {
+    let database = scene.file(DATABASE);
+    let up = scene.file("up");
+    let _ = fs::remove_file(&up);
+    let script = format!(
+        "exec 3<'{}'; touch '{}'; read never",
+        database.display(),
+        up.display()
+    );
+    let child = Command::new("/bin/sh")
+        .args(["-c", &script])
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !up.exists() {
+        std::thread::yield_now();
+    }
+    child
+}
+
+fn end(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_program_without_a_port_in_the_session_s_folder_means_refused() {
+    let scene = scene(GOOD);
+    let child = holder(&scene, &scene.cwd);
+    let reason = scene.closed();
+    let ran = scene.deliver(LONG);
+    let pid = child.id().to_string();
+    end(child);
+    assert!(
+        reason.contains(&pid) && reason.contains("without a port"),
+        "{reason}"
+    );
+    ran.is(&[], "refused");
+    assert_eq!(runs(&scene), 0);
+}
+
+#[test]
+fn an_answer_without_an_end_is_somebody_s_turn_while_anybody_has_the_store_open() {
+    let scene = scene(GOOD);
+    let answer = json!({ "role": "assistant", "time": { "created": 1 } });
+    sql(
+        &scene,
+        &format!(
+            "INSERT INTO message VALUES ('msg_2', '{ID}', 2, '{answer}'), ('msg_1', '{ID}', 1, '{{}}')"
+        ),
+    );
+    let child = holder(&scene, "/");
+    let reason = scene.closed();
+    end(child);
+    assert!(reason.contains("has no end yet"), "{reason}");
+    // Nobody is there any more: the turn was broken off.
+    assert!(matches!(scene.probe(), Liveness::Idle { .. }));
+    // Elsewhere and without such a turn it is nobody's business.
+    sql(&scene, "DELETE FROM message");
+    let child = holder(&scene, "/");
+    let live = scene.probe();
+    end(child);
+    assert!(matches!(live, Liveness::Idle { .. }), "{live:?}");
+}
+
+#[test]
+fn what_run_says_never_makes_more_of_it_than_the_store_does() {
+    deliver("step; finish").is(&["starting", "submitted"], "uncertain");
+    deliver("step; record; finish").is(&["starting", "submitted", "seen"], "ok");
+    let ran = deliver("step; record; error 'mock failure 401'; exit 1");
+    ran.is(&["starting", "submitted", "seen"], "turn_failed");
+    ran.tells("mock failure 401");
+    // Exit 0 without an end: as when the store was locked.
+    deliver("exit 0").is(&["starting"], "uncertain");
+    let ran = deliver("echo 'Error: Session not found' >&2; exit 1");
+    ran.is(&["starting"], "not_submitted");
+    let ran = deliver("step $ELSE; record; finish");
+    assert_eq!(ran.end(), "misdelivered");
+    let unread = scene(GOOD);
+    fs::remove_file(&unread.transcript).unwrap();
+    let ran = unread.deliver(LONG);
+    ran.is(&[], "not_submitted");
+    ran.tells("nothing could be proven");
+    let hangs = scene("step; record; hang");
+    let ran = hangs.deliver(Duration::from_secs(3));
+    ran.is(&["starting", "submitted", "seen"], "turn_failed");
+    is_gone(&hangs);
+}
+
+/// A server in a process of its own, since this one is not looked at: the test binary, started
+/// again.
+struct Server {
+    child: Child,
+    scene: Scene,
+}
+
+/// The server itself, with the scene's folder in the environment.
+#[test]
+#[ignore = "no test: `Server::start` runs it"]
+fn serves_when_it_is_told_to() {
+    let home = std::env::var("AXIOWL_TEST_SERVER_HOME").expect("`Server::start` sets it");
+    let file = |name: &str| std::path::Path::new(&home).join(name);
+    let _store = fs::File::open(file(DATABASE)).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    fs::write(file("up"), "").unwrap();
+    loop {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut got = vec![0; 64 * 1024];
+        let mut text = String::new();
+        while !text.contains("\r\n\r\n") || !is_complete(&text) {
+            let read = stream.read(&mut got).unwrap();
+            if read == 0 {
+                break;
+            }
+            text.push_str(&String::from_utf8_lossy(&got[..read]));
+        }
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_default();
+        let plan: Value = serde_json::from_slice(&fs::read(file("plan.json")).unwrap()).unwrap();
+        let (status, answer) = if head.starts_with("GET /global/health") {
+            ("200 OK", json!({ "healthy": true }))
+        } else if head.starts_with("POST") {
+            fs::write(
+                file("posted"),
+                format!("{}\n{body}", head.lines().next().unwrap()),
+            )
+            .unwrap();
+            let record = plan["record"].as_str().unwrap();
+            let mut log = fs::OpenOptions::new()
+                .append(true)
+                .open(file("record.jsonl"))
+                .unwrap();
+            log.write_all(record.as_bytes()).unwrap();
+            (
+                plan["status"].as_str().unwrap(),
+                json!({ "name": "X", "data": { "message": "said so" } }),
+            )
+        } else {
+            ("200 OK", plan["session"].clone())
+        };
+        let answer = answer.to_string();
+        let length = answer.len();
+        let whole = format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n{answer}");
+        stream.write_all(whole.as_bytes()).unwrap();
+        if plan["dies"] == true && head.starts_with("POST") {
+            std::process::exit(0);
+        }
+    }
+}
+
+fn is_complete(text: &str) -> bool {
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_default();
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "));
+    length.is_none_or(|length| body.len() >= length.parse().unwrap_or(0))
+}
+
+impl Server {
+    /// A server that does as planned with a message. `<id>` in the record is the message's.
+    fn start(mut plan: Value) -> Self {
+        let scene = scene(GOOD);
+        let record = plan["record"].as_str().unwrap_or_default();
+        plan["record"] = record.replace("<id>", &scene.message.to_string()).into();
+        if plan["session"].is_null() {
+            plan["session"] = json!({ "id": ID, "directory": scene.cwd });
+        }
+        fs::write(scene.file("plan.json"), plan.to_string()).unwrap();
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--ignored",
+                "--exact",
+                "opencode_cli::serves_when_it_is_told_to",
+            ])
+            .env("AXIOWL_TEST_SERVER_HOME", &scene.home)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        while !scene.file("up").exists() {
+            std::thread::yield_now();
+        }
+        Self { child, scene }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_running_server_is_found_by_its_socket_and_takes_the_message() {
+    let record = "{\"content\":\"[AxiOwl <id>]\"}\n{\"end\":true}\n";
+    let server = Server::start(json!({ "status": "204 No Content", "record": record }));
+    let scene = &server.scene;
+    assert!(matches!(scene.probe(), Liveness::Door { .. }));
+    let ran = scene.deliver(LONG);
+    ran.is(&["starting", "submitted", "seen", "turn_done"], "ok");
+    assert_eq!(runs(scene), 0, "no second program works on the session");
+    let posted = scene.read("posted");
+    let (line, body) = posted.split_once('\n').unwrap();
+    assert_eq!(line, format!("POST /session/{ID}/prompt_async HTTP/1.1"));
+    let body: Value = serde_json::from_str(body).unwrap();
+    assert_eq!(
+        body["parts"],
+        json!([{ "type": "text", "text": scene.body() }])
+    );
+}
+
+#[test]
+fn a_server_s_word_is_no_proof_and_its_no_is_one() {
+    let said = Server::start(json!({ "status": "404 Not Found", "record": "" }));
+    let ran = said.scene.deliver(LONG);
+    ran.is(&["starting"], "not_submitted");
+    ran.tells("said so");
+    let unproven = Server::start(json!({ "status": "204 No Content", "record": "" }));
+    let ran = unproven.scene.deliver(Duration::from_secs(3));
+    ran.is(&["starting", "submitted"], "uncertain");
+    // Nothing is handed over again while it may still hold it.
+    assert!(matches!(unproven.scene.find(LONG), Finding::Unknown { .. }));
+    let record = "{\"content\":\"[AxiOwl <id>]\"}\n";
+    let dies = Server::start(json!({ "status": "204 No Content", "record": record, "dies": true }));
+    let ran = dies.scene.deliver(LONG);
+    ran.is(&["starting", "submitted", "seen"], "turn_failed");
+    ran.tells("in the middle of the turn");
+    let failed = "{\"content\":\"[AxiOwl <id>]\"}\n{\"end\":false}\n";
+    let fails = Server::start(json!({ "status": "204 No Content", "record": failed }));
+    let ran = fails.scene.deliver(LONG);
+    ran.is(&["starting", "submitted", "seen"], "turn_failed");
+    // The store is copied; the server knows of an undo first.
+    let session = json!({ "id": ID, "revert": { "messageID": "msg_1" } });
+    let undone =
+        Server::start(json!({ "status": "204 No Content", "record": "", "session": session }));
+    undone.scene.deliver(LONG).is(&[], "refused");
+    let other = json!({ "id": ELSE });
+    let strange =
+        Server::start(json!({ "status": "204 No Content", "record": "", "session": other }));
+    strange.scene.deliver(LONG).is(&[], "not_submitted");
+}
