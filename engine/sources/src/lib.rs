@@ -43,7 +43,7 @@ pub use read::{ReadOptions, Table, Tables, read_all};
 pub use roots::home_folders;
 pub use sqlite::dump;
 pub use sqlite::session::{Records, SessionReader};
-pub use sqlite::{SqlProblem, check_sql};
+pub use sqlite::{SqlProblem, ask as ask_database, check_sql};
 pub use world::World;
 
 /// A row of a source: field name to value. Times are milliseconds since the epoch.

@@ -4,6 +4,7 @@
 //! a statement may do ([`guard`]) and how cells become fields ([`rows`]) elsewhere.
 
 mod access;
+mod ask;
 mod compile;
 pub mod dump;
 mod guard;
@@ -12,6 +13,7 @@ mod rows;
 pub mod session;
 
 pub(crate) use access::Copies;
+pub use ask::ask;
 pub use compile::{SqlProblem, check_sql};
 
 use crate::World;
