@@ -55,6 +55,8 @@ pub enum Command {
     Doctor(Doctor),
     /// Serve MCP on standard input and output
     Mcp,
+    /// Called by a provider's hook: leaves who is calling for the MCP server
+    Hook(Hook),
     /// See the whole path once, in a temporary home, with nothing installed
     Demo(Demo),
     /// Delivers one message; started by `send`
@@ -310,6 +312,16 @@ pub enum RegistryChange {
     },
     /// Look for damaged lines and shared names
     Check,
+}
+
+/// Options of `hook`. Nothing a host could write here is an error: hosts take one for a decision.
+#[derive(Debug, Args)]
+pub struct Hook {
+    /// Whose hook it is: antigravity, copilot, cursor or gemini
+    pub provider: Option<String>,
+    /// What the host adds is not looked at
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    pub rest: Vec<String>,
 }
 
 /// Options of `demo`.

@@ -3,6 +3,7 @@
 //! Nothing is decided here that a library crate could decide.
 
 mod args;
+mod caller;
 mod demo;
 mod discover;
 mod doctor;
@@ -10,6 +11,7 @@ mod exit;
 mod explain;
 mod faults;
 mod homes;
+mod hook;
 mod interrupt;
 mod list;
 mod mcp;
@@ -35,7 +37,10 @@ use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let filter = EnvFilter::try_from_env("AXIOWL_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    // A hook's host takes whatever it reads for the hook's word.
+    let quiet = matches!(cli.command, Some(Command::Hook(_)));
+    let usual = if quiet { "off" } else { "warn" };
+    let filter = EnvFilter::try_from_env("AXIOWL_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
@@ -62,6 +67,7 @@ fn run(cli: &Cli) -> Outcome {
         Some(Command::Registry(arguments)) => registry::run(arguments, common),
         Some(Command::Rules(arguments)) => rules::run(arguments, common),
         Some(Command::Mcp) => mcp::run(common),
+        Some(Command::Hook(arguments)) => hook::run(arguments, common),
         Some(Command::Demo(arguments)) => demo::run(arguments),
         Some(Command::Worker(arguments)) => worker::run(arguments, common),
         Some(Command::EchoAgent(arguments)) => demo::agent::run(arguments, common),

@@ -1,21 +1,24 @@
-//! `axiowl mcp`: the server's desk. Who calls is read from what the host sent, by the rules'
-//! identity data, and confirmed natively.
+//! `axiowl mcp`: the server's desk. What an agent asks, in the words of the rest of AxiOwl.
 
 use crate::args::Common;
+use crate::caller;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::office;
 use crate::output;
-use crate::setup;
-use axiowl_discover::identity::{Claim, claim, session_id};
-use axiowl_mcp::{CallContext, Desk, Order, ProvenSender};
-use axiowl_model::{SessionKey, Stage};
-use axiowl_pipeline::{SendRequest, SenderClaim};
+use crate::setup::{self, Setup};
+use axiowl_mcp::{CallContext, Desk, HostProcess, Order, ProvenSender, Stopped};
+use axiowl_model::{MessageId, Stage, Timestamp};
+use axiowl_pipeline::{Inbox, Message, Pipeline, SendRequest, SenderClaim};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a call that waits for a stage may take.
 const LONGEST_WAIT: Duration = Duration::from_secs(110);
+/// How often a waiting call asks whether its host still wants the answer.
+const SLICE: Duration = Duration::from_millis(250);
+/// Messages an inbox shows, the newest.
+const INBOX: usize = 100;
 
 /// Serves until the host closes the pipe.
 pub fn run(common: &Common) -> Outcome {
@@ -31,74 +34,28 @@ struct Counter {
     common: Common,
 }
 
-impl Desk for Counter {
-    fn caller(&self, call: &CallContext) -> Result<ProvenSender, String> {
-        let setup = setup::open(&self.common).map_err(|failure| failure.to_string())?;
-        let rules = setup.rules.iter().map(Arc::as_ref);
-        let (provider, value, verify) = match claim(rules, &call.client_name, &call.params) {
-            Claim::Claimed {
-                provider,
-                value,
-                verify,
-            } => (provider, value, verify),
-            Claim::Missing { provider, what } => {
-                return Err(format!(
-                    "refused: {} says it is a {provider} host, but its request has {what}; without it nobody can tell which session is calling",
-                    call.client_name
-                ));
-            }
-            Claim::UnknownHost => {
-                return Err(format!(
-                    "refused: no rule knows how the host {:?} proves which session is calling; nothing is sent under a guessed name",
-                    call.client_name
-                ));
-            }
-        };
-        let (bare, proof) = match verify {
-            None => (value, "host metadata".to_owned()),
-            Some(name) => {
-                let verifier = axiowl_providers::verifiers()
-                    .into_iter()
-                    .find(|v| v.name() == name);
-                let verifier =
-                    verifier.ok_or_else(|| format!("refused: there is no verifier `{name}`"))?;
-                let bare = verifier
-                    .verify(&setup.world, call, &value)
-                    .map_err(|why| format!("refused: {why}"))?;
-                (bare, name)
-            }
-        };
-        let rule = setup
-            .rules
-            .get(&provider)
-            .ok_or("refused: its rule is gone")?;
-        let session = session_id(rule, &bare).ok_or("refused: its rule builds no session id")?;
-        let key = SessionKey {
-            provider,
-            node: setup.config.node.as_str().into(),
-            session,
-        };
-        let known = setup
-            .registry
-            .load()
-            .map_err(|error| error.to_string())?
-            .get(&key)
-            .map(|row| row.display_name.clone());
-        Ok(ProvenSender {
-            display_name: known.unwrap_or_else(|| key.session.clone()),
-            key,
-            proof,
-        })
-    }
-
-    fn send(&self, caller: ProvenSender, order: Order) -> Result<Value, String> {
+impl Counter {
+    /// Everything but the rules, which only finding out the caller needs.
+    fn open(&self) -> Result<(Setup, Pipeline), String> {
         let setup =
             setup::open_without_rules(&self.common).map_err(|failure| failure.to_string())?;
         let pipeline = office::pipeline(&setup).map_err(|failure| failure.to_string())?;
-        let reply_to = match &order.reply_to {
-            None => None,
-            Some(id) => Some(id.parse().map_err(|_| format!("`{id}` is no message id"))?),
-        };
+        Ok((setup, pipeline))
+    }
+}
+
+impl Desk for Counter {
+    fn host(&self) -> Vec<HostProcess> {
+        axiowl_providers::host_processes()
+    }
+
+    fn caller(&self, call: &CallContext) -> Result<ProvenSender, String> {
+        caller::caller(&self.common, call)
+    }
+
+    fn send(&self, caller: ProvenSender, order: Order, stopped: &Stopped) -> Result<Value, String> {
+        let (_setup, pipeline) = self.open()?;
+        let reply_to = order.reply_to.as_deref().map(message_id).transpose()?;
         let wanted = wanted(order.wait.as_deref())?;
         let request = SendRequest {
             from: SenderClaim::Proven(caller),
@@ -111,17 +68,18 @@ impl Desk for Counter {
                 Some(hint) => format!("{rejection}; {hint}"),
                 None => rejection.to_string(),
             })?;
+        let id = accepted.line.message_id;
         let mut receipt = output::stage(&accepted.line);
         if let Some(wanted) = wanted {
-            let mut last = accepted.line.clone();
-            pipeline
-                .wait_for(accepted.line.message_id, wanted, LONGEST_WAIT, |line| {
-                    last = line
-                })
-                .map_err(|error| error.to_string())?;
-            receipt = output::stage(&last);
+            let last = wait(&pipeline, id, wanted, stopped)?;
+            receipt = last.map_or(receipt, |line| output::stage(&line));
+            if wanted == Stage::Replied {
+                receipt["replies"] = replies(&pipeline, id)?;
+            }
         }
         receipt["answers"] = json!(accepted.answers);
+        receipt["from"] = json!(accepted.sender.name);
+        receipt["also_matching"] = json!(accepted.also_matching);
         Ok(receipt)
     }
 
@@ -140,6 +98,109 @@ impl Desk for Counter {
             .collect();
         Ok(json!({ "agents": agents }))
     }
+
+    fn status(&self, caller: &ProvenSender, id: &str) -> Result<Value, String> {
+        let (_setup, pipeline) = self.open()?;
+        let id = message_id(id)?;
+        let message = pipeline.ledger().message(id).ok();
+        // What others write to each other is none of the caller's business, and neither is
+        // whether they do.
+        let own = message.filter(|message| {
+            message.sender.key.as_ref() == Some(&caller.key) || message.target.key == caller.key
+        });
+        let message = own.ok_or_else(|| format!("you sent or got no message {id}"))?;
+        let lines = pipeline
+            .ledger()
+            .lines_since(id, 0)
+            .map_err(|error| error.to_string())?;
+        let stages: Vec<Value> = lines.iter().map(|(_, line)| output::stage(line)).collect();
+        let mut out = shown(&message);
+        out["stages"] = json!(stages);
+        out["replies"] = replies(&pipeline, id)?;
+        Ok(out)
+    }
+
+    fn inbox(&self, caller: &ProvenSender, since: Option<&str>) -> Result<Value, String> {
+        let (_setup, pipeline) = self.open()?;
+        let since = since
+            .map(|text| {
+                text.parse::<Timestamp>()
+                    .map_err(|_| format!("`{text}` is no time; write 2026-11-30T14:00:00Z"))
+            })
+            .transpose()?;
+        let messages = pipeline
+            .ledger()
+            .inbox(&Inbox::Session(caller.key.clone()), since)
+            .map_err(|error| error.to_string())?;
+        let newest = messages.len().saturating_sub(INBOX);
+        let mut out = Vec::new();
+        for message in &messages[newest..] {
+            let answered = pipeline
+                .ledger()
+                .replies_to(message.id)
+                .map_err(|error| error.to_string())?
+                .iter()
+                .any(|reply| reply.sender.key.as_ref() == Some(&caller.key));
+            let mut one = shown(message);
+            one["body"] = json!(message.body);
+            one["answered"] = json!(answered);
+            out.push(one);
+        }
+        Ok(json!({ "messages": out, "left_out": newest }))
+    }
+}
+
+/// Waits in slices, so that a call nobody waits for any more ends.
+fn wait(
+    pipeline: &Pipeline,
+    id: MessageId,
+    wanted: Stage,
+    stopped: &Stopped,
+) -> Result<Option<axiowl_model::StageLine>, String> {
+    let until = Instant::now() + LONGEST_WAIT;
+    let mut last = None;
+    loop {
+        let followed = pipeline
+            .wait_for(id, wanted, SLICE, |line| last = Some(line))
+            .map_err(|error| error.to_string())?;
+        let waits = matches!(followed, axiowl_pipeline::Followed::TimedOut(_));
+        if !waits || stopped.now() || Instant::now() >= until {
+            return Ok(last);
+        }
+    }
+}
+
+/// A message in short.
+fn shown(message: &Message) -> Value {
+    json!({
+        "message_id": message.id,
+        "stage": message.stage,
+        "from": message.sender.name,
+        "from_provider": message.sender.provider(),
+        "from_session": message.sender.key.as_ref().map(|key| key.session.clone()),
+        "from_is": message.sender.kind.standing(),
+        "to": message.target.display_name,
+        "created_at": message.created_at,
+        "reply_to": message.reply_to,
+    })
+}
+
+fn replies(pipeline: &Pipeline, id: MessageId) -> Result<Value, String> {
+    let replies = pipeline
+        .ledger()
+        .replies_to(id)
+        .map_err(|error| error.to_string())?;
+    let replies = replies.iter().map(|reply| {
+        let mut one = shown(reply);
+        one["body"] = json!(reply.body);
+        one
+    });
+    Ok(replies.collect())
+}
+
+fn message_id(text: &str) -> Result<MessageId, String> {
+    text.parse()
+        .map_err(|_| format!("`{text}` is no message id; it stands in the first line of a message"))
 }
 
 fn wanted(word: Option<&str>) -> Result<Option<Stage>, String> {

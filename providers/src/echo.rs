@@ -12,7 +12,7 @@ use axiowl_model::{Evidence, VISIBLE_MARK, display_safe, is_uuid};
 use axiowl_pipeline::edge::{
     Delivery, Edge, EdgeContext, EdgeError, Finding, Liveness, Progress, Target,
 };
-use axiowl_pipeline::identity::{CallContext, IdentityVerifier};
+use axiowl_pipeline::identity::{CallContext, Caller, IdentityVerifier};
 use axiowl_sources::World;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -249,7 +249,13 @@ impl IdentityVerifier for EchoTranscript {
         "echo_transcript"
     }
 
-    fn verify(&self, world: &World, call: &CallContext, claimed: &str) -> Result<String, String> {
+    fn verify(
+        &self,
+        world: &World,
+        call: &CallContext,
+        claimed: Option<&str>,
+    ) -> Result<Caller, String> {
+        let claimed = claimed.unwrap_or_default();
         if !is_uuid(claimed) {
             return Err("the host names no call".into());
         }
@@ -264,7 +270,7 @@ impl IdentityVerifier for EchoTranscript {
             .filter(|session| is_uuid(session))
             .collect();
         match (callers.pop(), callers.is_empty()) {
-            (Some(session), true) => Ok(session),
+            (Some(session), true) => Ok(Caller::session(session)),
             (Some(_), false) => Err("several transcripts hold that call".into()),
             (None, _) => Err("no transcript holds that call in an open turn".into()),
         }

@@ -26,6 +26,8 @@ mod follow;
 mod gemini_cli;
 mod grok;
 mod ground;
+mod hooks;
+mod identity;
 mod in_flight;
 mod loopback;
 mod no_route;
@@ -38,6 +40,8 @@ mod version;
 use axiowl_pipeline::edge::Edge;
 use axiowl_pipeline::identity::IdentityVerifier;
 use axiowl_sources::NativeFacts;
+pub use hooks::{Heard, hear};
+pub use identity::host_processes;
 use std::sync::Arc;
 
 /// The delivery edges of this build, for the pipeline's edge table: those that deliver, and
@@ -75,7 +79,9 @@ pub fn native_facts() -> Arc<dyn NativeFacts> {
 
 /// What confirms the callers that a rule's `identity` names.
 pub fn verifiers() -> Vec<Box<dyn IdentityVerifier>> {
-    vec![Box::new(echo::EchoTranscript)]
+    let mut out = identity::verifiers();
+    out.push(Box::new(echo::EchoTranscript));
+    out
 }
 
 #[cfg(test)]

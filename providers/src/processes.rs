@@ -11,16 +11,16 @@ mod sockets;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{
-    command_line, group_alive, lock_owner, name_of, parent_of, pid_domain, running_in, start_of,
-    writer_of,
+    command_line, group_alive, is_own, lock_owner, name_of, parent_of, pid_domain, running_in,
+    start_of, writer_of,
 };
 #[cfg(target_os = "linux")]
 pub(crate) use sockets::{folder_of, listening, with_open};
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::{
-    command_line, folder_of, group_alive, listening, lock_owner, name_of, parent_of, pid_domain,
-    running_in, start_of, with_open, writer_of,
+    command_line, folder_of, group_alive, is_own, listening, lock_owner, name_of, parent_of,
+    pid_domain, running_in, start_of, with_open, writer_of,
 };
 
 #[cfg(not(target_os = "linux"))]
@@ -37,6 +37,10 @@ mod elsewhere {
 
     pub(crate) fn name_of(_pid: u32) -> Option<String> {
         None
+    }
+
+    pub(crate) fn is_own(_pid: u32) -> bool {
+        false
     }
 
     pub(crate) fn parent_of(_pid: u32) -> Option<u32> {

@@ -11,7 +11,7 @@ use crate::cond::Cond;
 use crate::diag::{Diagnostic, SourceText};
 use crate::guard::guards;
 use crate::load::LoadedRule;
-use crate::rule::{Outside, Rule, Rung, SessionFallback};
+use crate::rule::{IdentityRule, Outside, Rule, Rung, SessionFallback};
 use crate::source::Source;
 use crate::tree::Tree;
 use axiowl_model::{Kind, Status};
@@ -304,11 +304,16 @@ fn others(below: &LoadedRule, new: &LoadedRule, found: &mut Vec<Widening>) {
 fn identities(below: &Rule, new: &Rule, found: &mut Vec<Widening>) {
     for entry in new.identity.iter().filter(|e| !below.identity.contains(e)) {
         found.push(Widening {
-            what: format!("callers of `{}` are proven another way", entry.client.value),
-            new: Some(entry.client.span),
+            what: format!("callers of `{}` are proven another way", clients(entry)),
+            new: Some(entry.span),
             old: None,
         });
     }
+}
+
+fn clients(entry: &IdentityRule) -> String {
+    let names = entry.client.iter().map(|name| name.as_str());
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// Whether `now` holds in no case in which `old` does not; no condition always holds.

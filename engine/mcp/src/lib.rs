@@ -1,26 +1,37 @@
-//! The MCP server: how an agent lists others and writes to them.
+//! The MCP server: how an agent lists others, writes to them and reads its answers.
 //!
 //! The only crate that knows rmcp. It reads who is calling out of what the host
 //! sent, hands that to the [`Desk`], and never takes a sender from an argument.
 
+mod call;
 mod server;
 
-pub use axiowl_pipeline::identity::{CallContext, ProvenSender};
+pub use axiowl_pipeline::identity::{CallContext, HostProcess, ProvenSender};
+pub use call::Stopped;
 pub use server::{ServeError, serve};
 
 use serde_json::Value;
 
-/// What the server may ask the rest of AxiOwl.
+/// What the server may ask the rest of AxiOwl. A refusal is text for the agent: what is missing
+/// and how to mend it.
 pub trait Desk: Send + Sync + 'static {
-    /// The session that is calling, as its provider proves it; the error says what is missing
-    /// and how to mend it.
+    /// The processes that this server descends from, the nearest first.
+    fn host(&self) -> Vec<HostProcess>;
+
+    /// The session that is calling, as its provider proves it.
     fn caller(&self, call: &CallContext) -> Result<ProvenSender, String>;
 
-    /// Accepts a message from a proven session; gives the receipt.
-    fn send(&self, caller: ProvenSender, order: Order) -> Result<Value, String>;
+    /// Accepts a message from a proven session and waits as far as asked; gives the receipt.
+    fn send(&self, caller: ProvenSender, order: Order, stopped: &Stopped) -> Result<Value, String>;
 
     /// The sessions that can be sent to.
     fn agents(&self) -> Result<Value, String>;
+
+    /// What the ledger knows of a message that the caller sent or got.
+    fn status(&self, caller: &ProvenSender, id: &str) -> Result<Value, String>;
+
+    /// The messages for the caller, since an RFC 3339 time.
+    fn inbox(&self, caller: &ProvenSender, since: Option<&str>) -> Result<Value, String>;
 }
 
 /// What an agent asked to have sent.

@@ -1,13 +1,20 @@
 //! Tools, their descriptions for agents, and the way from a request to the desk.
 
-use crate::{CallContext, Desk, Order};
+use crate::call::Received;
+use crate::{Desk, Order};
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{CallToolResult, ContentBlock};
-use rmcp::service::RequestContext;
 use rmcp::transport::stdio;
-use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt, tool, tool_handler, tool_router};
+use rmcp::{ErrorData, ServerHandler, ServiceExt, tool, tool_handler, tool_router};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Calls that work at the same time; further ones wait. Most of them wait for a provider.
+const AT_ONCE: usize = 64;
+/// How long calls under way may finish when the host is gone.
+const GOODBYE: Duration = Duration::from_secs(2);
 
 /// The server could not start or ended badly.
 #[derive(Debug, thiserror::Error)]
@@ -21,27 +28,44 @@ pub enum ServeError {
 }
 
 /// Serves on standard input and output until the host closes them.
+///
+/// Hosts may begin with `initialize` or with `server/discover`.
+///
+/// # Errors
+/// When the transport fails, or the host's first messages are no MCP.
 pub fn serve(desk: Arc<dyn Desk>) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(AT_ONCE)
         .enable_all()
         .build()?;
-    runtime.block_on(async {
-        let service = Server { desk }
+    let closing = Arc::new(AtomicBool::new(false));
+    let server = Server {
+        desk,
+        closing: Arc::clone(&closing),
+    };
+    let ended = runtime.block_on(async {
+        let service = server
             .serve(stdio())
             .await
             .map_err(|error| ServeError::Handshake(error.to_string()))?;
         service.waiting().await.map_err(std::io::Error::other)?;
         Ok(())
-    })
+    });
+    closing.store(true, Ordering::Release);
+    // What is accepted is in the ledger, and its delivery is another process's work.
+    runtime.shutdown_timeout(GOODBYE);
+    ended
 }
 
 #[derive(Clone)]
 struct Server {
     desk: Arc<dyn Desk>,
+    closing: Arc<AtomicBool>,
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = one_type_each)]
 struct SendArguments {
     /// Name, session id, or provider:node:session of the agent to write to.
     to: String,
@@ -49,8 +73,47 @@ struct SendArguments {
     body: String,
     /// The id of the message this one answers, as its header gives it.
     reply_to: Option<String>,
-    /// How far to wait: accepted (default), submitted, seen, turn or reply.
+    /// How far to wait; accepted when left out.
+    #[schemars(extend("enum" = ["accepted", "submitted", "seen", "turn", "reply"]))]
     wait: Option<String>,
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = one_type_each)]
+struct StatusArguments {
+    /// The id of a message that you sent or got.
+    id: String,
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = one_type_each)]
+struct InboxArguments {
+    /// Only messages accepted at or after this time (RFC 3339, such as 2026-11-30T14:00:00Z).
+    since: Option<String>,
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = one_type_each)]
+struct NoArguments {}
+
+/// An argument that may be left out has its one type: hosts that translate schemas for their
+/// model refuse lists of types.
+fn one_type_each(schema: &mut schemars::Schema) {
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for property in properties.into_iter().flat_map(|all| all.values_mut()) {
+        let Some(types) = property.get_mut("type") else {
+            continue;
+        };
+        let one = types
+            .as_array()
+            .and_then(|types| types.iter().find(|t| *t != "null"));
+        if let Some(one) = one.cloned() {
+            *types = one;
+        }
+    }
 }
 
 #[tool_router]
@@ -61,30 +124,30 @@ impl Server {
             who you are: the session id that your MCP host puts into this call is the stable \
             sender identity key. The receipt says how far the message got; \
             accepted_by_axiowl is a handoff, not a delivery. To answer a message, pass its id \
-            as reply_to.",
+            as reply_to. With wait=reply the result holds the answer.",
         annotations(
+            title = "Send a message to an agent",
             read_only_hint = false,
             destructive_hint = false,
+            idempotent_hint = false,
             open_world_hint = false
         )
     )]
     async fn send(
         &self,
+        call: Received,
         Parameters(arguments): Parameters<SendArguments>,
-        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
-        let given =
-            json!({ "to": arguments.to, "body": arguments.body, "reply_to": arguments.reply_to });
-        let call = call_context("axiowl_send_message", given, &context);
         let order = Order {
             to: arguments.to,
             body: arguments.body,
             reply_to: arguments.reply_to,
             wait: arguments.wait,
         };
+        let stopped = call.stopped(&self.closing);
         self.answer(move |desk| {
-            let caller = desk.caller(&call)?;
-            desk.send(caller, order)
+            let caller = desk.caller(&call.context(desk.host()))?;
+            desk.send(caller, order, &stopped)
         })
         .await
     }
@@ -92,28 +155,85 @@ impl Server {
     #[tool(
         name = "axiowl_list_agents",
         description = "List the agent sessions that can be written to: name, provider, session \
-            id and folder.",
-        annotations(read_only_hint = true)
+            id and folder. Use a name or a session id of this list as `to`.",
+        annotations(title = "List agents", read_only_hint = true, open_world_hint = false)
     )]
-    async fn list_agents(&self) -> Result<CallToolResult, ErrorData> {
+    async fn list_agents(
+        &self,
+        Parameters(NoArguments {}): Parameters<NoArguments>,
+    ) -> Result<CallToolResult, ErrorData> {
         self.answer(|desk| desk.agents()).await
+    }
+
+    #[tool(
+        name = "axiowl_message_status",
+        description = "Show how far a message that you sent or got has come, with the evidence \
+            of every stage, and the answers to it. Only `seen` and later stages mean that the \
+            other agent has read it.",
+        annotations(
+            title = "How far a message got",
+            read_only_hint = true,
+            open_world_hint = false
+        )
+    )]
+    async fn message_status(
+        &self,
+        call: Received,
+        Parameters(arguments): Parameters<StatusArguments>,
+    ) -> Result<CallToolResult, ErrorData> {
+        self.answer(move |desk| {
+            let caller = desk.caller(&call.context(desk.host()))?;
+            desk.status(&caller, &arguments.id)
+        })
+        .await
+    }
+
+    #[tool(
+        name = "axiowl_inbox",
+        description = "Show the messages that were sent to your own session, oldest first, with \
+            who sent them and whether you answered. Answer with axiowl_send_message and the \
+            message's id as reply_to.",
+        annotations(
+            title = "Messages for this session",
+            read_only_hint = true,
+            open_world_hint = false
+        )
+    )]
+    async fn inbox(
+        &self,
+        call: Received,
+        Parameters(arguments): Parameters<InboxArguments>,
+    ) -> Result<CallToolResult, ErrorData> {
+        self.answer(move |desk| {
+            let caller = desk.caller(&call.context(desk.host()))?;
+            desk.inbox(&caller, arguments.since.as_deref())
+        })
+        .await
     }
 
     #[tool(
         name = "axiowl_whoami",
         description = "Show which session your MCP host says you are, and how that is proven.",
-        annotations(read_only_hint = true)
+        annotations(
+            title = "Who this session is",
+            read_only_hint = true,
+            open_world_hint = false
+        )
     )]
     async fn whoami(
         &self,
-        context: RequestContext<RoleServer>,
+        call: Received,
+        Parameters(NoArguments {}): Parameters<NoArguments>,
     ) -> Result<CallToolResult, ErrorData> {
-        let call = call_context("axiowl_whoami", json!({}), &context);
         self.answer(move |desk| {
-            let caller = desk.caller(&call)?;
+            let caller = desk.caller(&call.context(desk.host()))?;
             Ok(json!({
                 "agent_id": caller.key.to_string(),
+                "provider": caller.key.provider,
+                "provider_session_id": caller.key.session,
                 "display_name": caller.display_name,
+                "subagent": caller.subagent,
+                "class": caller.class,
                 "proof": caller.proof,
             }))
         })
@@ -133,21 +253,6 @@ impl Server {
             Ok(Err(refusal)) => Ok(CallToolResult::error(vec![ContentBlock::text(refusal)])),
             Err(panic) => Err(ErrorData::internal_error(panic.to_string(), None)),
         }
-    }
-}
-
-/// The host's words about the call, apart from the model's.
-fn call_context(tool: &str, arguments: Value, context: &RequestContext<RoleServer>) -> CallContext {
-    let client = context.client_info();
-    let meta = serde_json::to_value(&context.meta).unwrap_or(Value::Null);
-    CallContext {
-        client_name: client
-            .as_ref()
-            .map(|client| client.name.clone())
-            .unwrap_or_default(),
-        client_version: client.map(|client| client.version).unwrap_or_default(),
-        tool: tool.into(),
-        params: json!({ "_meta": meta, "arguments": arguments }),
     }
 }
 

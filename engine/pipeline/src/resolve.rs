@@ -7,7 +7,7 @@ use crate::identity::ProvenSender;
 use crate::pass::{PassSummary, TargetedPass};
 use crate::rejection::Why;
 use crate::sender::{OPERATOR, Sender, SenderKind};
-use axiowl_model::{AgentRecord, MessageId, Timestamp};
+use axiowl_model::{AgentRecord, MCP_SENDER_SOURCE, MessageId, Timestamp};
 use axiowl_registry::{
     Lookup, MatchedBy, Registry, Resolution, SenderReason, SenderRegistration, SenderResolution,
     Snapshot, is_clean_name,
@@ -111,39 +111,71 @@ impl Resolver<'_> {
         }
     }
 
-    /// A proven session is who it is; the registry only says what it is called. One that no
-    /// discovery has seen is registered, so that it can be answered.
+    /// A proven session is who it is; the registry only says what it is called. It is registered
+    /// as a sender, so that it can be answered and no prune takes it.
     fn proven(&self, proven: &ProvenSender) -> Result<Sender, Why> {
         let named = is_clean_name(&proven.display_name, &proven.key);
         let snapshot = self.registry.load_for(&[&proven.key.to_string()])?;
-        let registered = match snapshot.get(&proven.key) {
-            None if named && !self.dry_run => {
-                let edited = self.registry.register_sender(&SenderRegistration {
-                    key: proven.key.clone(),
-                    display_name: Some(proven.display_name.clone()),
-                    address: None,
-                    sendable: false,
-                    now: self.now,
-                })?;
-                self.note(
-                    "sender_registered",
-                    json!({"agent_id": edited.row.agent_id(), "source": edited.row.source}),
-                );
-                Some(edited.row)
+        let known = snapshot.get(&proven.key);
+        let registered = match known {
+            _ if self.dry_run || !named => known.cloned(),
+            Some(row) if row.is_manual() => {
+                self.keep_address(proven, row);
+                Some(row.clone())
             }
-            row => row.cloned(),
+            Some(row) if row.source == MCP_SENDER_SOURCE && leads(row, proven) => Some(row.clone()),
+            _ => Some(self.register(proven)?),
         };
         let name = registered
             .map(|row| row.display_name)
             .filter(|name| is_clean_name(name, &proven.key))
             .or_else(|| named.then(|| proven.display_name.trim().to_owned()));
+        // Addressable, and its only name is its id (conformance C163).
+        let name = name.unwrap_or_else(|| proven.key.session.clone());
         Ok(Sender {
             kind: SenderKind::Proven,
-            // Addressable, and its only name is its id (conformance C163).
-            name: name.unwrap_or_else(|| proven.key.session.clone()),
+            name: match &proven.subagent {
+                Some(own) => format!("{name} / sub-agent {own}"),
+                None => name,
+            },
             key: Some(proven.key.clone()),
             reason: proven.proof.clone(),
         })
+    }
+
+    fn register(&self, proven: &ProvenSender) -> Result<AgentRecord, Why> {
+        let edited = self.registry.register_sender(&SenderRegistration {
+            key: proven.key.clone(),
+            display_name: Some(proven.display_name.clone()),
+            address: proven.address.clone(),
+            class: proven.class.clone(),
+            sendable: false,
+            now: self.now,
+        })?;
+        self.note(
+            "sender_registered",
+            json!({
+                "agent_id": edited.row.agent_id(),
+                "source": edited.row.source,
+                "proof": edited.row.proof,
+                "issues": edited.issues,
+            }),
+        );
+        Ok(edited.row)
+    }
+
+    /// The host's own address for a row that a person made leads to it. That one which leads
+    /// elsewhere is refused is no reason to refuse the message.
+    fn keep_address(&self, proven: &ProvenSender, row: &AgentRecord) {
+        let Some(address) = proven.address.as_ref().filter(|_| !leads(row, proven)) else {
+            return;
+        };
+        let added = self.registry.add_alias(&row.agent_id(), None, address);
+        let refused = added.err().map(|error| error.to_string());
+        self.note(
+            "sender_address",
+            json!({"agent_id": row.agent_id(), "address": address, "refused": refused}),
+        );
     }
 
     /// Finds the row that is meant.
@@ -226,6 +258,12 @@ impl Resolver<'_> {
         fields["message_id"] = self.message.to_string().into();
         self.log.record(event, fields);
     }
+}
+
+/// Whether the sender's own address, if it has one, leads to a row.
+fn leads(row: &AgentRecord, proven: &ProvenSender) -> bool {
+    let known = |address: &String| row.aliases.contains(address) || row.key.session == *address;
+    proven.address.as_ref().is_none_or(known)
 }
 
 fn claimed_in(

@@ -19,7 +19,9 @@ use serde_json::json;
 struct Causes {
     /// The message named by `reply_to`.
     original: Option<Message>,
-    /// The message whose turn the proven sender is in.
+    /// The message that the provider itself says started the proven sender's turn.
+    carried: Option<Message>,
+    /// The message whose turn the proven sender seems to be in.
     turn: Option<Message>,
     /// The message whose header the body begins with.
     relayed: Option<Message>,
@@ -90,12 +92,16 @@ impl Pipeline {
             (SenderClaim::Operator, Some(relayed)) => (claimed(&relayed.sender), Vec::new()),
             (claim, _) => resolver.sender(claim)?,
         };
+        let carried = self.carried(id, &request.from, &sender)?;
         let turn = match &sender.key {
-            Some(key) if sender.kind == SenderKind::Proven => self.ledger().open_turn_of(key)?,
+            Some(key) if sender.kind == SenderKind::Proven && carried.is_none() => {
+                self.ledger().open_turn_of(key)?
+            }
             _ => None,
         };
         let causes = Causes {
             original,
+            carried,
             turn,
             relayed,
         };
@@ -213,6 +219,34 @@ impl Pipeline {
         Ok(Some(message))
     }
 
+    /// The message whose id the provider carries through the turn it started. It counts only for
+    /// the session it was for.
+    fn carried(
+        &self,
+        id: MessageId,
+        from: &SenderClaim,
+        sender: &Sender,
+    ) -> Result<Option<Message>, Why> {
+        let SenderClaim::Proven(proven) = from else {
+            return Ok(None);
+        };
+        let Some(carried) = proven.turn_message else {
+            return Ok(None);
+        };
+        let message = match self.ledger().message(carried) {
+            Ok(message) => message,
+            Err(crate::ledger::LedgerError::NoSuchMessage { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let fits = sender.key.as_ref() == Some(&message.target.key);
+        self.note(
+            id,
+            "turn_carried",
+            json!({"message": carried, "fits": fits}),
+        );
+        Ok(fits.then_some(message))
+    }
+
     fn note(&self, id: MessageId, event: &str, mut fields: serde_json::Value) {
         fields["message_id"] = id.to_string().into();
         self.log().record(event, fields);
@@ -227,12 +261,13 @@ impl Causes {
             return Some(original.id);
         }
         let read = self.turn.as_ref().filter(|turn| turn.stage == Stage::Seen);
-        read.filter(|turn| reply::goes_back(turn, &target.key))
+        let turn = self.carried.as_ref().or(read);
+        turn.filter(|turn| reply::goes_back(turn, &target.key))
             .map(|turn| turn.id)
     }
 
     fn goes_back(&self, target: &Target) -> bool {
-        let causes = [&self.original, &self.turn];
+        let causes = [&self.original, &self.carried, &self.turn];
         causes
             .into_iter()
             .flatten()
@@ -241,7 +276,7 @@ impl Causes {
 
     /// The longest way that leads here, so that an old `reply_to` cannot shorten it.
     fn hops(&self) -> Vec<Hop> {
-        let causes = [&self.original, &self.turn, &self.relayed];
+        let causes = [&self.original, &self.carried, &self.turn, &self.relayed];
         let ways = causes.into_iter().map(|cause| guard::hops(cause.as_ref()));
         ways.max_by_key(Vec::len).unwrap_or_default()
     }
@@ -254,7 +289,7 @@ fn find_target(
 ) -> Result<(Target, Vec<String>), Why> {
     let text = request.to.trim();
     let back = causes.original.as_ref().map(|original| &original.sender);
-    let operator_asked = [&causes.original, &causes.turn]
+    let operator_asked = [&causes.original, &causes.carried, &causes.turn]
         .into_iter()
         .flatten()
         .any(|cause| cause.sender.kind == SenderKind::Operator);

@@ -98,14 +98,14 @@ fn only_the_proven_target_settles_a_message_as_replied() {
         SenderClaim::Text("Beta".into()),
         SenderClaim::Text("paper:session:b".into()),
         proven("c", "Beta"),
-        SenderClaim::Proven(ProvenSender {
-            key: SessionKey {
+        SenderClaim::Proven(ProvenSender::new(
+            SessionKey {
                 node: "elsewhere".into(),
                 ..key("b")
             },
-            display_name: "Beta".into(),
-            proof: "host_meta".into(),
-        }),
+            "Beta",
+            "host_meta",
+        )),
     ];
     for claim in claims {
         let reply = SendRequest {

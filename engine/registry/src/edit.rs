@@ -40,6 +40,8 @@ pub struct SenderRegistration {
     pub display_name: Option<String>,
     /// A sender address of its own, apart from the session id.
     pub address: Option<String>,
+    /// How strong the proof is, as the rule calls it; empty when nobody says.
+    pub class: String,
     /// The proof also shows that the session can be sent to. Without it a new row is known
     /// and no target, and an old one stays as it is.
     pub sendable: bool,
@@ -222,9 +224,15 @@ impl Registry {
             row.last_seen_at = row.last_seen_at.max(Some(sender.now));
             if !row.is_manual() {
                 row.source = MCP_SENDER_SOURCE.into();
+                // The class of the proof stands in the row (A10), unless discovery's does.
+                if !discovered(row) && !sender.class.is_empty() {
+                    row.proof = format!("{MCP_SENDER_SOURCE}:{}", sender.class);
+                }
                 if sender.sendable && !row.sendable {
                     row.sendable = true;
-                    row.proof = MCP_SENDER_SOURCE.into();
+                    if row.proof.is_empty() || discovered(row) {
+                        row.proof = MCP_SENDER_SOURCE.into();
+                    }
                     row.last_error.clear();
                 }
             }
@@ -276,7 +284,7 @@ impl Registry {
 type Place = (usize, Option<AgentRecord>, Vec<Issue>);
 
 fn discovered(row: &AgentRecord) -> bool {
-    !row.proof.is_empty() && row.proof != MCP_SENDER_SOURCE
+    !row.proof.is_empty() && !row.proof.starts_with(MCP_SENDER_SOURCE)
 }
 
 /// The one row a target means. A change must not pick among several, sendable or not.

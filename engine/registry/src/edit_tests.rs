@@ -185,6 +185,7 @@ fn sender(name: Option<&str>, address: Option<&str>) -> SenderRegistration {
         key: SessionKey::local("codex", UUID_A),
         display_name: name.map(str::to_owned),
         address: address.map(str::to_owned),
+        class: "host_meta".into(),
         sendable: true,
         now: at(50),
     }
@@ -315,4 +316,22 @@ fn the_check_names_damage_shared_names_and_aliases_that_lead_nowhere() {
         registry.load().unwrap().check().damaged.len() == 1,
         "a check changes nothing"
     );
+}
+
+#[test]
+fn a10_the_class_of_a_proof_stands_in_the_row_until_discovery_proves_more() {
+    let (_dir, registry) = registry(Vec::new());
+    let env = SenderRegistration {
+        class: "host_env_protected".into(),
+        sendable: false,
+        ..sender(Some("Caller"), None)
+    };
+    let row = registry.register_sender(&env).unwrap().row;
+    assert_eq!(row.proof, "mcp_sender_identity:host_env_protected");
+    assert!(!row.sendable, "a caller is no target yet");
+    registry
+        .merge(&[proven("codex", UUID_A, "Title")], &ordinary("codex"))
+        .unwrap();
+    let row = registry.register_sender(&env).unwrap().row;
+    assert_eq!((&*row.proof, row.sendable), ("codex_proof", true));
 }

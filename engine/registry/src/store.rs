@@ -25,8 +25,11 @@ pub struct Registry {
     lock_wait: Duration,
     /// What the last change left, for the next one: many follow each other in one discovery.
     /// It counts only where the file still holds these very bytes.
-    last: Arc<Mutex<Option<(Vec<u8>, Table)>>>,
+    last: Arc<Mutex<Option<Last>>>,
 }
+
+/// The bytes of a table and what stands in them.
+type Last = (Vec<u8>, Table);
 
 impl Registry {
     /// The registry of a state root (see [`crate::state_root`]). Nothing needs to exist yet.

@@ -22,6 +22,12 @@ pub(crate) fn parent_of(pid: u32) -> Option<u32> {
     stat_fields(pid)?.get(1)?.parse().ok()
 }
 
+/// Whether a process belongs to the user that this one runs as.
+pub(crate) fn is_own(pid: u32) -> bool {
+    let owner = fs::metadata(format!("/proc/{pid}")).map(|meta| meta.uid());
+    owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw())
+}
+
 /// The program's short name.
 pub(crate) fn name_of(pid: u32) -> Option<String> {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;

@@ -75,13 +75,16 @@ fn verify(scene: &Scene, claimed: &str) -> Result<String, String> {
         client_version: "0.1.0".into(),
         tool: "axiowl_send_message".into(),
         params: json!({}),
+        host: Vec::new(),
+        state: std::path::PathBuf::new(),
     };
     let verifiers = axiowl_providers::verifiers();
     let verifier = verifiers
         .iter()
         .find(|one| one.name() == "echo_transcript")
         .unwrap();
-    verifier.verify(&scene.world(), &call, claimed)
+    let caller = verifier.verify(&scene.world(), &call, Some(claimed))?;
+    Ok(caller.session)
 }
 
 #[test]

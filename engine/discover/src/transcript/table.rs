@@ -47,7 +47,6 @@ impl<'a> Table<'a> {
             targeted: Targeted::None,
             words: false,
             coverage: None,
-            words: false,
         };
         let meant = |select: &&TranscriptSelect| {
             let when = select.when.as_ref();

@@ -7,6 +7,7 @@
 mod conditions;
 mod databases;
 mod documents;
+mod identity;
 mod ladder;
 mod names;
 mod paths;
@@ -53,6 +54,7 @@ pub(crate) fn all(subject: &Subject) -> Vec<Diagnostic> {
         found: Vec::new(),
     };
     shape::check(&mut lint);
+    identity::check(&mut lint);
     sources::check(&mut lint);
     unread::check(&mut lint);
     rows::check(&mut lint);

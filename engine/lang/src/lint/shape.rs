@@ -1,12 +1,10 @@
-//! The rule as a whole: its key, its scope, what every rule needs, who is calling.
+//! The rule as a whole: its key, its scope, what every rule needs.
 
+use super::Lint;
 use super::paths::known_root;
-use super::{Lint, Place};
 use crate::at::At;
 use crate::codes;
-use crate::diag::Diagnostic;
-use crate::rule::{IdentityRule, Tested};
-use crate::scalar::Pointer;
+use crate::rule::Tested;
 
 /// Words of `discover <scope>` that belong to the engine.
 const RESERVED_SCOPES: [&str; 2] = ["all", "remote"];
@@ -21,9 +19,6 @@ pub(super) fn check(lint: &mut Lint) {
     }
     for root in rule.home.iter().flat_map(|home| home.iter()) {
         known_root(lint, root);
-    }
-    for identity in &rule.identity {
-        identity_source(lint, identity);
     }
 }
 
@@ -152,28 +147,4 @@ fn version_numbers(text: &str) -> Option<Vec<u64>> {
         parts.pop();
     }
     Some(parts)
-}
-
-fn identity_source(lint: &mut Lint, identity: &At<IdentityRule>) {
-    let require = &identity.require;
-    let pointers = [Some(&identity.from), require.equal.as_ref()];
-    let pointers = pointers.into_iter().flatten().chain(&require.present);
-    for pointer in pointers {
-        if written_by_the_model(pointer) {
-            let (file, at): Place = lint.place(pointer.span);
-            let message = format!("`{}` holds what the model wrote", pointer.as_str());
-            lint.push(
-                Diagnostic::error(codes::IDENTITY_FROM_MODEL, message)
-                    .at(file, at, "no identity")
-                    .help("read what only the host fills, such as `/_meta/…`"),
-            );
-        }
-    }
-}
-
-fn written_by_the_model(pointer: &Pointer) -> bool {
-    match pointer.segments().first().map(String::as_str) {
-        None | Some("") => true,
-        Some(first) => ["arguments", "name", "*"].contains(&first),
-    }
 }

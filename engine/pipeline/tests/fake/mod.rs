@@ -287,11 +287,7 @@ pub fn agent(name: &str, key: SessionKey) -> NewAgent {
 }
 
 pub fn proven(session: &str, name: &str) -> SenderClaim {
-    SenderClaim::Proven(ProvenSender {
-        key: key(session),
-        display_name: name.into(),
-        proof: "host_meta".into(),
-    })
+    SenderClaim::Proven(ProvenSender::new(key(session), name, "host_meta"))
 }
 
 /// Waits for a condition that another thread or process brings about.

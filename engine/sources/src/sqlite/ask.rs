@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::io;
 
 /// Rows of one answer.
-const ROWS: usize = 100;
+const ROWS: usize = 1_000;
 
 /// Asks databases. Keeps the copies it made, so that several questions about an unchanged
 /// store cost one copy.
@@ -34,7 +34,7 @@ impl Asker {
         }
     }
 
-    /// The rows of a statement, column to value, at most a hundred; `None` where there is no
+    /// The rows of a statement, column to value, at most a thousand; `None` where there is no
     /// such table. A blob is no value.
     ///
     /// # Errors

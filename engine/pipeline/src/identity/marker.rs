@@ -1,0 +1,384 @@
+//! Markers: what a provider's hook saw of a call, left for the server that receives it.
+//!
+//! A hook knows the session and the call's arguments, the server only the arguments. The hook
+//! leaves the digest of the call with the session's id in a private folder; the server takes the
+//! one fresh marker with the digest of the call it has got. A marker is used once, lasts seconds,
+//! and holds nothing of what was said.
+//!
+//! Knows no provider: each hook family has a name.
+
+use axiowl_registry::{create_private_dir, private_file_options};
+use serde_json::{Map, Value, json};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// How long a marker counts. A hook runs right before its call.
+pub const FRESH: Duration = Duration::from_secs(10);
+/// Below the state folder.
+const FOLDER: &str = "hooks";
+/// A marker is a short line.
+const LARGEST: u64 = 4 * 1024;
+/// More markers than this are no work of hooks.
+const MOST: usize = 4096;
+
+/// The digest of a call: its tool and arguments, in whatever order the arguments are written.
+/// The name under which the host knows the server is not part of it, since the server does not
+/// know that name.
+pub fn digest(tool: &str, arguments: &Value) -> String {
+    let call = json!([tool, canonical(arguments)]);
+    blake3::hash(call.to_string().as_bytes()).to_hex()[..32].to_owned()
+}
+
+/// The same value with the keys of every mapping in order. A key without a value is the same as
+/// no such key: hosts fill them in or leave them out.
+fn canonical(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut names: Vec<_> = fields.keys().collect();
+            names.sort();
+            let kept = names.into_iter().filter(|name| !fields[*name].is_null());
+            let sorted: Map<_, _> = kept
+                .map(|name| (name.clone(), canonical(&fields[name])))
+                .collect();
+            Value::Object(sorted)
+        }
+        Value::Array(items) => items.iter().map(canonical).collect(),
+        Value::Number(number) => match number.as_f64() {
+            // 1 and 1.0 are one number to the hosts' JSON.
+            Some(real) if real.fract() == 0.0 && real.abs() < 9e15 => json!(real as i64),
+            _ => value.clone(),
+        },
+        other => other.clone(),
+    }
+}
+
+/// What a hook saw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marker {
+    /// [`digest`] of the call.
+    pub digest: String,
+    /// The session, as the provider names it.
+    pub session: String,
+    /// The provider's id of the call. Several hooks of one call leave one marker.
+    pub call: Option<String>,
+}
+
+/// Why no marker names the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoMarker {
+    /// None is there.
+    #[error("no hook announced this call in the last {} seconds", FRESH.as_secs())]
+    None,
+    /// Two sessions made the same call at once.
+    #[error("two sessions announced the very same call at once")]
+    Several,
+    /// Somebody else could have left it.
+    #[error("the marker of this call belongs to another user")]
+    Foreign,
+}
+
+/// The markers of one hook family.
+#[derive(Debug, Clone)]
+pub struct Markers {
+    folder: PathBuf,
+}
+
+impl Markers {
+    /// Below a state folder, of the hooks with that name.
+    pub fn at(state: &Path, hook: &str) -> Self {
+        Self {
+            folder: state.join(FOLDER).join(hook),
+        }
+    }
+
+    /// Leaves a marker.
+    ///
+    /// # Errors
+    /// When the state folder cannot be written.
+    pub fn leave(&self, marker: &Marker, now: SystemTime) -> io::Result<()> {
+        create_private_dir(&self.folder)?;
+        self.sweep(now);
+        let line = json!({ "session": marker.session, "at": millis(now) });
+        // The same call announced by two hooks is one marker; without an id it cannot be told.
+        let own = match &marker.call {
+            Some(call) => {
+                let both = format!("{}\0{call}", marker.session);
+                blake3::hash(both.as_bytes()).to_hex()[..16].to_owned()
+            }
+            None => axiowl_model::RunId::new().to_string(),
+        };
+        let unfinished = self
+            .folder
+            .join(format!(".{}.new", axiowl_model::RunId::new()));
+        let mut file = private_file_options()
+            .write(true)
+            .create_new(true)
+            .open(&unfinished)?;
+        file.write_all(line.to_string().as_bytes())?;
+        drop(file);
+        fs::rename(
+            &unfinished,
+            self.folder.join(format!("{}-{own}.json", marker.digest)),
+        )
+    }
+
+    /// Takes the marker of a call: the session that made it.
+    ///
+    /// # Errors
+    /// No fresh one, or more than one session's.
+    pub fn take(&self, digest: &str, now: SystemTime) -> Result<String, NoMarker> {
+        let mut fresh: Vec<(PathBuf, String, u64)> = Vec::new();
+        for path in self.files(|name| name.starts_with(digest)) {
+            match read(&path, now) {
+                Read::Fresh(session, at) => fresh.push((path, session, at)),
+                Read::Foreign => return Err(NoMarker::Foreign),
+                Read::Useless => {}
+            }
+        }
+        fresh.sort_by(|a, b| (a.2, &a.0).cmp(&(b.2, &b.0)));
+        let sessions = fresh.iter().map(|(_, session, _)| session);
+        let Some(session) = sessions.clone().next() else {
+            return Err(NoMarker::None);
+        };
+        if sessions.clone().any(|other| other != session) {
+            // None of them may be taken later either: which call it belongs to stays unknown.
+            for (path, _, _) in &fresh {
+                let _ = fs::remove_file(path);
+            }
+            return Err(NoMarker::Several);
+        }
+        // Whoever removes it has it: of two that want the same one, one fails.
+        for (path, session, _) in &fresh {
+            if fs::remove_file(path).is_ok() {
+                return Ok(session.clone());
+            }
+        }
+        Err(NoMarker::None)
+    }
+
+    /// Removes markers whose time is over.
+    fn sweep(&self, now: SystemTime) {
+        for path in self.files(|_| true) {
+            if matches!(read(&path, now), Read::Useless) {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+
+    fn files(&self, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let named = entries.filter(|entry| {
+            let name = entry.file_name();
+            let name = name.to_str().unwrap_or_default();
+            name.ends_with(".json") && wanted(name)
+        });
+        named.take(MOST).map(|entry| entry.path()).collect()
+    }
+}
+
+enum Read {
+    Fresh(String, u64),
+    Foreign,
+    Useless,
+}
+
+fn read(path: &Path, now: SystemTime) -> Read {
+    let Ok(meta) = fs::symlink_metadata(path) else {
+        return Read::Useless;
+    };
+    if !meta.is_file() || meta.len() > LARGEST {
+        return Read::Useless;
+    }
+    let content = fs::read_to_string(path).unwrap_or_default();
+    let line: Value = serde_json::from_str(&content).unwrap_or_default();
+    let (Some(session), Some(at)) = (line["session"].as_str(), line["at"].as_u64()) else {
+        return Read::Useless;
+    };
+    let age = i128::from(millis(now)) - i128::from(at);
+    // A clock that was set back makes a marker look new; a little of that is no lie.
+    let fresh = (-1_000..=FRESH.as_millis() as i128).contains(&age);
+    match (fresh, is_own(path, &meta)) {
+        (false, _) => Read::Useless,
+        (true, false) => Read::Foreign,
+        (true, true) => Read::Fresh(session.to_owned(), at),
+    }
+}
+
+/// Whether a file belongs to whoever owns the folder it lies in, and the folder is closed to
+/// others.
+#[cfg(unix)]
+fn is_own(path: &Path, file: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let folder = path.parent().and_then(|folder| fs::metadata(folder).ok());
+    folder.is_some_and(|folder| folder.uid() == file.uid() && folder.mode() & 0o022 == 0)
+}
+
+#[cfg(not(unix))]
+fn is_own(_path: &Path, _file: &fs::Metadata) -> bool {
+    true
+}
+
+fn millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marker(session: &str, call: Option<&str>) -> Marker {
+        Marker {
+            digest: digest("send", &json!({ "to": "a", "body": "b" })),
+            session: session.into(),
+            call: call.map(str::to_owned),
+        }
+    }
+
+    fn desk() -> (tempfile::TempDir, Markers, SystemTime, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let markers = Markers::at(folder.path(), "hook");
+        let digest = marker("", None).digest;
+        (folder, markers, SystemTime::now(), digest)
+    }
+
+    #[test]
+    fn the_digest_depends_on_what_was_said_and_not_on_how_it_is_written() {
+        let one = digest(
+            "send",
+            &json!({ "to": "a", "n": 1, "o": { "x": 1, "y": [2] } }),
+        );
+        let other = digest(
+            "send",
+            &json!({ "o": { "y": [2.0], "x": 1 }, "n": 1.0, "to": "a", "reply_to": null }),
+        );
+        assert_eq!(one, other);
+        for (tool, arguments) in [
+            (
+                "list",
+                json!({ "to": "a", "n": 1, "o": { "x": 1, "y": [2] } }),
+            ),
+            (
+                "send",
+                json!({ "to": "b", "n": 1, "o": { "x": 1, "y": [2] } }),
+            ),
+            (
+                "send",
+                json!({ "to": "a", "n": 1, "o": { "x": 1, "y": [2, 2] } }),
+            ),
+            (
+                "send",
+                json!({ "to": "a", "n": "1", "o": { "x": 1, "y": [2] } }),
+            ),
+        ] {
+            assert_ne!(digest(tool, &arguments), one, "{tool} {arguments}");
+        }
+    }
+
+    #[test]
+    fn x25_a_marker_is_used_once() {
+        let (_folder, markers, now, digest) = desk();
+        assert_eq!(markers.take(&digest, now), Err(NoMarker::None));
+        markers.leave(&marker("s1", None), now).unwrap();
+        assert_eq!(markers.take("another", now), Err(NoMarker::None));
+        assert_eq!(markers.take(&digest, now).as_deref(), Ok("s1"));
+        assert_eq!(markers.take(&digest, now), Err(NoMarker::None));
+    }
+
+    #[test]
+    fn x25_a_marker_expires_within_seconds_and_is_swept() {
+        let (folder, markers, now, digest) = desk();
+        markers.leave(&marker("s1", None), now).unwrap();
+        let late = now + FRESH + Duration::from_millis(1);
+        assert_eq!(markers.take(&digest, late), Err(NoMarker::None));
+        let early = now - Duration::from_secs(60);
+        assert_eq!(
+            markers.take(&digest, early),
+            Err(NoMarker::None),
+            "not from the future"
+        );
+        assert_eq!(
+            markers.take(&digest, now + FRESH).as_deref(),
+            Ok("s1"),
+            "it lasts as long as is said"
+        );
+        markers.leave(&marker("s1", None), now).unwrap();
+        markers.leave(&marker("s2", None), late).unwrap();
+        let left = fs::read_dir(folder.path().join("hooks/hook")).unwrap();
+        assert_eq!(left.count(), 1, "the old one is gone");
+    }
+
+    #[test]
+    fn x25_two_sessions_with_the_same_call_are_refused_both() {
+        let (_folder, markers, now, digest) = desk();
+        markers.leave(&marker("s1", Some("c1")), now).unwrap();
+        markers.leave(&marker("s2", Some("c2")), now).unwrap();
+        assert_eq!(markers.take(&digest, now), Err(NoMarker::Several));
+        assert_eq!(
+            markers.take(&digest, now),
+            Err(NoMarker::None),
+            "neither is left for later"
+        );
+    }
+
+    #[test]
+    fn two_hooks_of_one_call_leave_one_marker_and_two_calls_of_one_session_two() {
+        let (_folder, markers, now, digest) = desk();
+        for call in ["c1", "c1", "c2"] {
+            markers.leave(&marker("s1", Some(call)), now).unwrap();
+        }
+        assert_eq!(markers.take(&digest, now).as_deref(), Ok("s1"));
+        assert_eq!(markers.take(&digest, now).as_deref(), Ok("s1"));
+        assert_eq!(markers.take(&digest, now), Err(NoMarker::None));
+    }
+
+    #[test]
+    fn of_many_that_want_one_marker_one_gets_it() {
+        let (_folder, markers, now, digest) = desk();
+        markers.leave(&marker("s1", None), now).unwrap();
+        let taken = std::thread::scope(|scope| {
+            let takers: Vec<_> = (0..8)
+                .map(|_| scope.spawn(|| markers.take(&digest, now).is_ok()))
+                .collect();
+            takers
+                .into_iter()
+                .filter_map(|taker| taker.join().unwrap().then_some(()))
+                .count()
+        });
+        assert_eq!(taken, 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_others_can_write_or_wrote_proves_nothing() {
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
+        let (folder, markers, now, digest) = desk();
+        markers.leave(&marker("s1", None), now).unwrap();
+        let own = folder.path().join("hooks/hook");
+        assert_eq!(fs::metadata(&own).unwrap().mode() & 0o777, 0o700);
+        fs::set_permissions(&own, fs::Permissions::from_mode(0o777)).unwrap();
+        assert_eq!(markers.take(&digest, now), Err(NoMarker::Foreign));
+        fs::set_permissions(&own, fs::Permissions::from_mode(0o700)).unwrap();
+        let file = fs::read_dir(&own).unwrap().next().unwrap().unwrap().path();
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
+        // Only the system's administrator can give a file away.
+        if chown(&file, Some(65534), None).is_ok() {
+            assert_eq!(markers.take(&digest, now), Err(NoMarker::Foreign));
+            fs::remove_file(&file).unwrap();
+        } else {
+            assert_eq!(markers.take(&digest, now).as_deref(), Ok("s1"));
+        }
+        let elsewhere = folder.path().join("elsewhere");
+        fs::write(
+            &elsewhere,
+            json!({ "session": "s9", "at": millis(now) }).to_string(),
+        )
+        .unwrap();
+        symlink(&elsewhere, own.join(format!("{digest}-x.json"))).unwrap();
+        assert_eq!(markers.take(&digest, now), Err(NoMarker::None));
+    }
+}

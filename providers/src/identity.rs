@@ -1,0 +1,101 @@
+//! Native verification of who calls over MCP, one file a provider: each confirms, in the
+//! provider's own store and process table, what the provider's rule read from a request.
+//!
+//! Reads only. Nothing here takes a word of the model for an identity; what the model wrote is
+//! only compared with what the provider recorded.
+
+mod claude_code_cli;
+mod codex;
+mod copilot_cli;
+mod grok;
+mod marker;
+mod opencode_cli;
+
+use crate::processes;
+use axiowl_pipeline::identity::{HostProcess, IdentityVerifier};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How far up a host is looked for: behind a shell, `npx`, a version manager.
+const GENERATIONS: usize = 12;
+/// How long a provider may take to write a call down before it is taken for none. Claude Code
+/// takes 3–790 ms (`providers/claude-code.md` D).
+const LAG: Duration = Duration::from_secs(5);
+/// How often its store is looked at meanwhile. No provider tells when it has written.
+const GLANCE: Duration = Duration::from_millis(15);
+/// The end of a transcript in which a pending call stands.
+const TAIL: u64 = 1 << 20;
+
+/// All verifiers of real providers.
+pub(crate) fn verifiers() -> Vec<Box<dyn IdentityVerifier>> {
+    let mut out: Vec<Box<dyn IdentityVerifier>> = vec![
+        Box::new(claude_code_cli::ClaudeTranscript),
+        Box::new(codex::CodexTurn),
+        Box::new(copilot_cli::CopilotInUse),
+        Box::new(grok::GrokHost),
+        Box::new(opencode_cli::OpencodePendingCall),
+    ];
+    out.extend(marker::ALL.map(|marker| Box::new(marker) as Box<dyn IdentityVerifier>));
+    out
+}
+
+/// The processes that this one descends from, the nearest first.
+pub fn host_processes() -> Vec<HostProcess> {
+    let mut out = Vec::new();
+    let mut pid = std::process::id();
+    while let Some(parent) = processes::parent_of(pid)
+        && parent != 0
+        && out.len() < GENERATIONS
+    {
+        out.push(HostProcess {
+            pid: parent,
+            start: processes::start_of(parent),
+            name: processes::name_of(parent).unwrap_or_default(),
+            own: processes::is_own(parent),
+        });
+        pid = parent;
+    }
+    out
+}
+
+/// Looks again and again until there is an answer or the time is over.
+fn wait_for<T>(within: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let until = Instant::now() + within;
+    loop {
+        let found = look();
+        if found.is_some() || Instant::now() >= until {
+            return found;
+        }
+        thread::sleep(GLANCE);
+    }
+}
+
+/// The whole lines at the end of a file, at most [`TAIL`] bytes of them.
+fn tail(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let start = length.saturating_sub(TAIL);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL).read_to_end(&mut bytes)?;
+    if start > 0 {
+        let cut = bytes.iter().position(|byte| *byte == b'\n');
+        bytes.drain(..cut.map_or(bytes.len(), |at| at + 1));
+    }
+    Ok(bytes)
+}
+
+/// The records of some lines that hold a text.
+fn records_with<'a>(
+    lines: &'a [u8],
+    text: &'a str,
+) -> impl Iterator<Item = serde_json::Value> + 'a {
+    let needle = text.as_bytes();
+    lines
+        .split(|byte| *byte == b'\n')
+        .filter(move |line| line.windows(needle.len()).any(|window| window == needle))
+        .filter_map(|line| serde_json::from_slice(line).ok())
+}

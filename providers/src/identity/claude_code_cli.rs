@@ -1,0 +1,205 @@
+//! Claude Code: the call's `toolUseId` stands in exactly one live transcript
+//! (`providers/claude-code.md` D.1, D.2). The environment is stale after `/clear`, `/branch` and
+//! the resume picker, so it names nobody here.
+
+use super::{LAG, records_with, tail, wait_for};
+use axiowl_pipeline::identity::marker::digest;
+use axiowl_pipeline::identity::{CallContext, Caller, IdentityVerifier};
+use axiowl_sources::World;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// A transcript that nobody wrote to for this long holds no pending call (D.2).
+const RECENT: Duration = Duration::from_secs(120);
+/// Records of running processes are a few hundred bytes.
+const LARGEST: u64 = 256 * 1024;
+
+/// Confirms a `toolUseId`.
+pub(crate) struct ClaudeTranscript;
+
+impl IdentityVerifier for ClaudeTranscript {
+    fn name(&self) -> &'static str {
+        "claude_transcript"
+    }
+
+    fn verify(
+        &self,
+        world: &World,
+        call: &CallContext,
+        claimed: Option<&str>,
+    ) -> Result<Caller, String> {
+        let id = claimed.ok_or("the host names no call")?;
+        let root = match world.env("CLAUDE_CONFIG_DIR") {
+            Some(folder) => folder.to_owned(),
+            None => format!("{}/.claude", world.home()),
+        };
+        let root = world.real_path(&root).ok_or("there is no home folder")?;
+        let open = open_session(&root, call);
+        let calls = wait_for(LAG, || {
+            let calls = pending(&root, open.as_deref(), id, call);
+            (!calls.is_empty()).then_some(calls)
+        });
+        let calls = calls.ok_or_else(|| {
+            format!(
+                "no transcript below {} holds the pending call {id} with these arguments; a \
+                 session that keeps no transcript cannot be told",
+                root.join("projects").display()
+            )
+        })?;
+        let mut calls = calls.into_iter();
+        let (Some(caller), None) = (calls.next(), calls.next()) else {
+            return Err(format!("several transcripts hold the pending call {id}"));
+        };
+        if let Some(open) = open.filter(|open| *open != caller.session) {
+            return Err(format!(
+                "sender_identity_conflict: the call stands in session {}, and its process has {open} open",
+                caller.session
+            ));
+        }
+        Ok(Caller {
+            session: caller.session,
+            subagent: caller.subagent,
+        })
+    }
+}
+
+/// A caller as a transcript names it.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Pending {
+    session: String,
+    subagent: Option<String>,
+}
+
+/// The session that the host process itself says it has open: `sessions/<pid>.json` of the
+/// nearest process that has such a record, when it is really that process's.
+fn open_session(root: &Path, call: &CallContext) -> Option<String> {
+    call.host.iter().find_map(|process| {
+        let path = root.join(format!("sessions/{}.json", process.pid));
+        let small = fs::metadata(&path).is_ok_and(|meta| meta.len() <= LARGEST);
+        let text = small.then(|| fs::read_to_string(&path).ok()).flatten()?;
+        let record: Value = serde_json::from_str(&text).ok()?;
+        let start = match &record["procStart"] {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        };
+        let same = match (&start, &process.start) {
+            (Some(recorded), Some(real)) => recorded == real,
+            _ => true,
+        };
+        same.then(|| record["sessionId"].as_str().map(str::to_owned))
+            .flatten()
+    })
+}
+
+/// Every session or sub-agent in whose transcript the call stands without a result.
+fn pending(root: &Path, open: Option<&str>, id: &str, call: &CallContext) -> BTreeSet<Pending> {
+    let transcripts = transcripts(root, open);
+    transcripts
+        .iter()
+        .filter_map(|transcript| transcript.pending(id, call))
+        .collect()
+}
+
+/// One file that may hold the call.
+struct Transcript {
+    path: PathBuf,
+    session: String,
+    /// The file is a sub-agent's own.
+    agent: Option<String>,
+}
+
+/// The open session's files, and all that were written to lately.
+fn transcripts(root: &Path, open: Option<&str>) -> Vec<Transcript> {
+    let now = SystemTime::now();
+    let mut out = Vec::new();
+    for project in entries(&root.join("projects")) {
+        for path in entries(&project) {
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+                continue;
+            };
+            match name.strip_suffix(".jsonl") {
+                Some(session) if open == Some(session) || is_recent(&path, now) => {
+                    out.push(Transcript {
+                        session: session.to_owned(),
+                        agent: None,
+                        path,
+                    });
+                }
+                Some(_) => {}
+                None => sub_agents(&path, name, now, &mut out),
+            }
+        }
+    }
+    out
+}
+
+/// The files below `<session>/subagents`.
+fn sub_agents(folder: &Path, session: &str, now: SystemTime, out: &mut Vec<Transcript>) {
+    for path in entries(&folder.join("subagents")) {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let agent = name.and_then(|name| name.strip_suffix(".jsonl"));
+        if let Some(agent) = agent.filter(|_| is_recent(&path, now)) {
+            out.push(Transcript {
+                session: session.to_owned(),
+                agent: Some(agent.trim_start_matches("agent-").to_owned()),
+                path,
+            });
+        }
+    }
+}
+
+fn is_recent(path: &Path, now: SystemTime) -> bool {
+    let changed = fs::metadata(path).and_then(|meta| meta.modified());
+    changed.is_ok_and(|then| now.duration_since(then).is_ok_and(|age| age < RECENT) || then > now)
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+impl Transcript {
+    fn pending(&self, id: &str, call: &CallContext) -> Option<Pending> {
+        let lines = tail(&self.path).ok()?;
+        let tool = format!("__{}", call.tool);
+        let wanted = digest(&call.tool, call.arguments());
+        let mut found = None;
+        for record in records_with(&lines, id) {
+            let parts = record["message"]["content"].as_array();
+            for part in parts.into_iter().flatten() {
+                let called = record["type"] == "assistant"
+                    && part["type"] == "tool_use"
+                    && part["id"] == id
+                    && part["name"]
+                        .as_str()
+                        .is_some_and(|name| name.ends_with(&tool))
+                    && digest(&call.tool, &part["input"]) == wanted;
+                // A record of another session is a copy of its past.
+                if called && record["sessionId"] == self.session.as_str() {
+                    found = Some(self.caller(&record));
+                }
+                if record["type"] == "user"
+                    && part["type"] == "tool_result"
+                    && part["tool_use_id"] == id
+                {
+                    return None;
+                }
+            }
+        }
+        found
+    }
+
+    fn caller(&self, record: &Value) -> Pending {
+        // Older versions keep a sub-agent's records in its session's own file.
+        let beside = record["isSidechain"] == true && self.agent.is_none();
+        let inside = beside.then(|| record["agentId"].as_str().unwrap_or("unnamed").to_owned());
+        Pending {
+            session: self.session.clone(),
+            subagent: self.agent.clone().or(inside),
+        }
+    }
+}

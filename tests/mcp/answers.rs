@@ -1,0 +1,245 @@
+//! Inbox, status and answers, with the demo's agent as the provider whose session is calling.
+
+use crate::host::{Host, Who};
+use crate::program::Axiowl;
+use axiowl_test_support::poll;
+use serde_json::{Value, json};
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+const ECHO: &str = "0190aaaa-0000-7000-8000-00000000ec40";
+const OTHER: &str = "0190aaaa-0000-7000-8000-00000000ec41";
+
+struct Scene(Axiowl);
+
+impl Scene {
+    fn new() -> Self {
+        let scene = Self(Axiowl::new());
+        for (id, name) in [(ECHO, "Echo"), (OTHER, "Other")] {
+            let head = json!({ "type": "session", "id": id, "name": name, "cwd": scene.0.home() });
+            scene.0.write(
+                &format!("home/.axiowl-echo/{id}.jsonl"),
+                format!("{head}\n"),
+            );
+        }
+        assert_eq!(scene.0.run(&["discover", "echo"]).code, 0);
+        scene
+    }
+
+    /// Writes a call of a session into its transcript, as its host would, and makes it.
+    fn call(&self, host: &mut Host, session: &str, tool: &str, arguments: Value) -> Who {
+        let (call, turn) = (new_id(), new_id());
+        let path = self.0.home().join(format!(".axiowl-echo/{session}.jsonl"));
+        let mut file = std::fs::OpenOptions::new()
+            .append(true)
+            .open(path)
+            .expect("transcript");
+        let record = json!({ "type": "tool_call", "turn": turn, "id": call, "name": tool, "arguments": arguments });
+        writeln!(file, "{record}").expect("call");
+        let answer = host.call(tool, arguments, json!({ "axiowl/echoCall": call }));
+        writeln!(
+            file,
+            "{}",
+            json!({ "type": "turn_end", "turn": turn, "ok": true })
+        )
+        .expect("end");
+        Who::of(&answer)
+    }
+
+    fn host(&self) -> Host {
+        Host::of(&self.0, "axiowl-echo-agent")
+    }
+
+    /// Waits until the ledger says that a message is answered.
+    fn replied(&self, id: &str) {
+        let came = poll(Duration::from_secs(60), || {
+            let lines = self.0.run(&["message", id, "--json"]).lines("stage");
+            lines
+                .iter()
+                .any(|line| line["stage"] == "replied")
+                .then_some(())
+        });
+        assert!(came.is_some(), "{id} was never answered");
+    }
+}
+
+fn new_id() -> String {
+    axiowl_model::RunId::new().to_string()
+}
+
+#[test]
+fn a_message_is_seen_by_its_two_ends_and_by_nobody_else() {
+    let scene = Scene::new();
+    let run = scene.0.run(&[
+        "send", "--to", "Echo", "--body", "hello", "--wait", "reply", "--json",
+    ]);
+    assert_eq!(run.code, 0, "{run}");
+    let id = run.lines("stage")[0]["message_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    scene.replied(&id);
+    let mut host = scene.host();
+    let inbox = scene
+        .call(&mut host, ECHO, "axiowl_inbox", json!({}))
+        .field("messages");
+    assert_eq!(inbox.as_array().map(Vec::len), Some(1), "{inbox}");
+    let got = &inbox[0];
+    assert_eq!(
+        (
+            &got["message_id"],
+            &got["body"],
+            &got["from"],
+            &got["answered"]
+        ),
+        (
+            &json!(id),
+            &json!("hello"),
+            &json!("operator"),
+            &json!(true)
+        )
+    );
+    let status = scene.call(
+        &mut host,
+        ECHO,
+        "axiowl_message_status",
+        json!({ "id": id }),
+    );
+    let stages = status.field("stages");
+    assert!(
+        stages
+            .as_array()
+            .expect("stages")
+            .iter()
+            .any(|line| line["stage"] == "replied"),
+        "{stages}"
+    );
+    assert_eq!(status.field("replies")[0]["body"], "echo: hello");
+    assert_eq!(
+        scene
+            .call(&mut host, OTHER, "axiowl_inbox", json!({}))
+            .field("messages"),
+        json!([])
+    );
+    let why = scene
+        .call(
+            &mut host,
+            OTHER,
+            "axiowl_message_status",
+            json!({ "id": id }),
+        )
+        .refusal();
+    let unknown = scene
+        .call(
+            &mut host,
+            OTHER,
+            "axiowl_message_status",
+            json!({ "id": new_id() }),
+        )
+        .refusal();
+    assert!(
+        why.contains("you sent or got no message")
+            && unknown.contains("you sent or got no message")
+    );
+    let later = json!({ "since": "2126-01-01T00:00:00Z" });
+    assert_eq!(
+        scene
+            .call(&mut host, ECHO, "axiowl_inbox", later)
+            .field("messages"),
+        json!([])
+    );
+    for (tool, arguments) in [
+        ("axiowl_inbox", json!({ "since": "yesterday" })),
+        ("axiowl_message_status", json!({ "id": "seven" })),
+        (
+            "axiowl_send_message",
+            json!({ "to": "Echo", "body": "x", "wait": "forever" }),
+        ),
+        (
+            "axiowl_send_message",
+            json!({ "to": "Echo", "body": "x", "reply_to": "seven" }),
+        ),
+    ] {
+        let why = scene.call(&mut host, OTHER, tool, arguments).refusal();
+        assert!(!why.is_empty());
+    }
+    host.whoami(json!({ "axiowl/echoCall": id }))
+        .refused_for("no transcript");
+    assert_eq!(
+        scene
+            .0
+            .run(&["list", "messages", "--json"])
+            .lines("message")
+            .len(),
+        2
+    );
+}
+
+#[test]
+fn c174_c175_a_proven_sender_is_registered_as_one() {
+    let scene = Scene::new();
+    let mut host = scene.host();
+    let third = "0190aaaa-0000-7000-8000-00000000ec42";
+    let head = json!({ "type": "session", "id": third, "name": "Newcomer", "cwd": scene.0.home() });
+    scene.0.write(
+        &format!("home/.axiowl-echo/{third}.jsonl"),
+        format!("{head}\n"),
+    );
+    let receipt = scene.call(
+        &mut host,
+        third,
+        "axiowl_send_message",
+        json!({ "to": "Echo", "body": "hi" }),
+    );
+    assert_eq!(receipt.field("from"), "Newcomer");
+    let rows = scene
+        .0
+        .run(&["list", "agents", "--all", "--json"])
+        .lines("agent");
+    let row = rows
+        .iter()
+        .find(|row| row["provider_session_id"] == format!("echo:session:{third}"));
+    let row = row.unwrap_or_else(|| panic!("no row: {rows:?}"));
+    assert_eq!(
+        (&row["source"], &row["display_name"]),
+        (&json!("mcp_sender_identity"), &json!("Newcomer"))
+    );
+}
+
+#[test]
+fn a_call_that_its_host_gives_up_ends_and_so_does_the_server() {
+    let scene = Scene::new();
+    // Nobody serves this session, so nothing will ever be seen.
+    scene.0.run(&[
+        "registry",
+        "add-agent",
+        "--provider",
+        "nobody",
+        "--session",
+        "n1",
+        "--name",
+        "Nobody",
+    ]);
+    let mut host = scene.host();
+    let (call, turn) = (new_id(), new_id());
+    let path = scene.0.home().join(format!(".axiowl-echo/{OTHER}.jsonl"));
+    let mut file = std::fs::OpenOptions::new()
+        .append(true)
+        .open(path)
+        .expect("transcript");
+    let record =
+        json!({ "type": "tool_call", "turn": turn, "id": call, "name": "axiowl_send_message" });
+    writeln!(file, "{record}").expect("call");
+    let arguments = json!({ "to": "Nobody", "body": "x", "wait": "reply" });
+    let params = json!({ "name": "axiowl_send_message", "arguments": arguments, "_meta": { "axiowl/echoCall": call } });
+    let id = host.ask("tools/call", params);
+    host.write(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id, "reason": "test" } }));
+    let listed = host.request("tools/list", json!({}));
+    assert!(listed["result"]["tools"].is_array(), "{listed}");
+    let start = Instant::now();
+    host.close();
+    assert!(
+        start.elapsed() < Duration::from_secs(20),
+        "it went on for nobody"
+    );
+}

@@ -1,0 +1,197 @@
+//! Claude Code: the pending call in a live transcript, and nothing else.
+
+use crate::host::{Host, Who};
+use crate::program::Axiowl;
+use serde_json::{Value, json};
+use std::fs::OpenOptions;
+use std::io::Write as _;
+
+const ONE: &str = "0190aaaa-0000-4000-8000-000000000001";
+const TWO: &str = "0190aaaa-0000-4000-8000-000000000002";
+const CALL: &str = "toolu_01abc";
+
+struct Scene(Axiowl);
+
+impl Scene {
+    fn new() -> Self {
+        let scene = Self(Axiowl::new());
+        for (session, name) in [(ONE, "Design Review"), (TWO, "Stock Feed")] {
+            let cwd = scene.0.home();
+            scene.append(
+                &format!("{session}.jsonl"),
+                &[
+                    json!({ "type": "custom-title", "customTitle": name, "sessionId": session }),
+                    json!({ "type": "user", "uuid": session, "isSidechain": false, "sessionId": session,
+                        "cwd": cwd, "version": "2.1.332", "entrypoint": "cli",
+                        "message": { "role": "user", "content": "hello" } }),
+                ],
+            );
+        }
+        scene
+    }
+
+    fn append(&self, below: &str, records: &[Value]) {
+        let path = self.0.home().join(".claude/projects/-p").join(below);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("folder");
+        let mut file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path)
+            .expect("file");
+        for record in records {
+            writeln!(file, "{record}").expect("write");
+        }
+    }
+
+    fn host(&self) -> Host {
+        Host::of(&self.0, "claude-code")
+    }
+}
+
+fn called(session: &str, id: &str, tool: &str, input: Value) -> Value {
+    json!({ "type": "assistant", "isSidechain": false, "sessionId": session,
+        "message": { "role": "assistant", "content": [
+            { "type": "tool_use", "id": id, "name": format!("mcp__axiowl__{tool}"), "input": input } ] } })
+}
+
+fn result(session: &str, id: &str) -> Value {
+    json!({ "type": "user", "isSidechain": false, "sessionId": session,
+        "message": { "role": "user", "content": [ { "type": "tool_result", "tool_use_id": id, "content": "ok" } ] } })
+}
+
+fn meta(id: &str) -> Value {
+    json!({ "claudecode/toolUseId": id, "progressToken": 2 })
+}
+
+#[test]
+fn c189_the_session_whose_transcript_holds_the_pending_call_is_calling() {
+    let scene = Scene::new();
+    scene.append(
+        &format!("{ONE}.jsonl"),
+        &[called(ONE, CALL, "axiowl_whoami", json!({}))],
+    );
+    let who = scene.host().whoami(meta(CALL));
+    assert_eq!(who.session(), format!("claude_code_cli:session:{ONE}"));
+    assert_eq!(who.field("display_name"), "Design Review");
+    assert_eq!(who.field("class"), "transcript_call");
+    assert_eq!(who.field("subagent"), Value::Null);
+}
+
+#[test]
+fn a_call_that_is_written_down_a_moment_later_is_waited_for() {
+    let scene = Scene::new();
+    let mut host = scene.host();
+    let params = json!({ "name": "axiowl_whoami", "arguments": {}, "_meta": meta(CALL) });
+    host.ask("tools/call", params);
+    scene.append(
+        &format!("{TWO}.jsonl"),
+        &[called(TWO, CALL, "axiowl_whoami", json!({}))],
+    );
+    let who = Who::of(&host.read());
+    assert_eq!(who.session(), format!("claude_code_cli:session:{TWO}"));
+}
+
+#[test]
+fn c179_a_stale_environment_names_nobody_and_changes_nothing() {
+    let scene = Scene(Scene::new().0.with_env("CLAUDE_CODE_SESSION_ID", TWO));
+    scene
+        .host()
+        .whoami(json!({ "progressToken": 1 }))
+        .refused_for("claudecode~1toolUseId");
+    scene.append(
+        &format!("{ONE}.jsonl"),
+        &[called(ONE, CALL, "axiowl_whoami", json!({}))],
+    );
+    // After /clear, /branch and the resume picker the variable is the old session's.
+    let who = scene.host().whoami(meta(CALL));
+    assert_eq!(who.session(), format!("claude_code_cli:session:{ONE}"));
+}
+
+#[test]
+fn a_sub_agent_speaks_as_itself_and_is_answered_through_its_session() {
+    let scene = Scene::new();
+    let mut record = called(ONE, CALL, "axiowl_whoami", json!({}));
+    record["isSidechain"] = json!(true);
+    scene.append(&format!("{ONE}/subagents/agent-a1b2.jsonl"), &[record]);
+    let who = scene.host().whoami(meta(CALL));
+    assert_eq!(who.session(), format!("claude_code_cli:session:{ONE}"));
+    assert_eq!(who.field("subagent"), "a1b2");
+}
+
+#[test]
+fn what_is_no_pending_call_of_exactly_one_session_is_refused() {
+    let refused = |records: &[(&str, Value)], part: &str| {
+        let scene = Scene::new();
+        for (session, record) in records {
+            scene.append(&format!("{session}.jsonl"), std::slice::from_ref(record));
+        }
+        scene.host().whoami(meta(CALL)).refused_for(part);
+    };
+    let call = |session: &str| called(session, CALL, "axiowl_whoami", json!({}));
+    let none = "holds the pending call";
+    // No transcript at all: --no-session-persistence, or an id that somebody made up.
+    refused(&[], none);
+    // Used before: its result is there.
+    refused(&[(ONE, call(ONE)), (ONE, result(ONE, CALL))], none);
+    // Another tool, other arguments, a text that looks like it, a copy of another session's past.
+    refused(&[(ONE, called(ONE, CALL, "axiowl_inbox", json!({})))], none);
+    refused(
+        &[(ONE, called(ONE, CALL, "axiowl_whoami", json!({ "x": 1 })))],
+        none,
+    );
+    let text = json!({ "type": "user", "sessionId": ONE, "message": { "role": "user", "content": call(ONE).to_string() } });
+    refused(&[(ONE, text)], none);
+    refused(&[(ONE, call(TWO))], none);
+    refused(&[(ONE, call(ONE)), (TWO, call(TWO))], "several transcripts");
+}
+
+#[test]
+fn a_call_id_that_the_model_wrote_or_that_is_none_is_no_proof() {
+    let scene = Scene::new();
+    scene.append(
+        &format!("{ONE}.jsonl"),
+        &[called(ONE, CALL, "axiowl_whoami", json!({}))],
+    );
+    let mut host = scene.host();
+    for bad in ["../../x", "call_1", "", "toolu_ x"] {
+        let why = host.whoami(meta(bad)).refusal();
+        assert!(why.starts_with("refused: "), "{why}");
+    }
+    let forged = host.call("axiowl_whoami", json!({ "_meta": meta(CALL) }), json!({}));
+    Who::of(&forged).refused_for("unknown field `_meta`");
+}
+
+#[test]
+fn the_process_that_has_another_session_open_contradicts_the_transcript() {
+    let scene = Scene::new();
+    scene.append(
+        &format!("{ONE}.jsonl"),
+        &[called(ONE, CALL, "axiowl_whoami", json!({}))],
+    );
+    let me = std::process::id();
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("stat");
+    let start = stat
+        .rsplit(')')
+        .next()
+        .and_then(|rest| rest.split_whitespace().nth(19));
+    let record = |session: &str, start: &str| {
+        json!({ "pid": me, "sessionId": session, "procStart": start }).to_string()
+    };
+    let path = format!("home/.claude/sessions/{me}.json");
+    scene.0.write(&path, record(TWO, start.expect("a start")));
+    scene
+        .host()
+        .whoami(meta(CALL))
+        .refused_for("sender_identity_conflict");
+    // A record that an earlier process of this number left behind says nothing.
+    scene.0.write(&path, record(TWO, "1"));
+    assert_eq!(
+        scene.host().whoami(meta(CALL)).session(),
+        format!("claude_code_cli:session:{ONE}")
+    );
+    scene.0.write(&path, record(ONE, start.expect("a start")));
+    assert_eq!(
+        scene.host().whoami(meta(CALL)).session(),
+        format!("claude_code_cli:session:{ONE}")
+    );
+}

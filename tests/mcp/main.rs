@@ -1,0 +1,16 @@
+//! The MCP server through the binary, with a host that the test plays: lifecycles, who is calling,
+//! and every way of pretending to be somebody else.
+#![cfg(target_os = "linux")]
+
+#[path = "../program/mod.rs"]
+mod program;
+
+mod answers;
+mod claude;
+mod codex;
+mod copilot;
+mod host;
+mod lifecycles;
+mod markers;
+mod opencode;
+mod recorded;

@@ -1,0 +1,112 @@
+//! OpenCode: version 2 names its session, version 1's store holds the running call.
+
+use crate::host::{Host, Who};
+use crate::program::Axiowl;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+/// A store of version 1 as its program keeps it while it runs.
+struct Scene {
+    axiowl: Axiowl,
+    store: Connection,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let axiowl = Axiowl::new();
+        let folder = axiowl.home().join(".local/share/opencode");
+        std::fs::create_dir_all(&folder).expect("folder");
+        let store = Connection::open(folder.join("opencode.db")).expect("store");
+        store
+            .execute_batch(
+                "PRAGMA journal_mode=WAL;
+                 CREATE TABLE session(id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, slug TEXT, directory TEXT,
+                     title TEXT, version TEXT, revert TEXT, time_created INTEGER, time_updated INTEGER, time_archived INTEGER);
+                 CREATE TABLE message(id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, time_updated INTEGER, data TEXT);
+                 CREATE TABLE part(id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created INTEGER, time_updated INTEGER, data TEXT);",
+            )
+            .expect("schema");
+        let scene = Self { axiowl, store };
+        scene.session("ses_one", "Design Review", None);
+        scene.session("ses_two", "Stock Feed", None);
+        scene
+    }
+
+    fn session(&self, id: &str, title: &str, parent: Option<&str>) {
+        let cwd = self.axiowl.home().display().to_string();
+        self.store
+            .execute(
+                "INSERT INTO session VALUES (?1, 'p', ?2, ?1, ?3, ?4, '1.18.34', NULL, 1796046000000, 1796046000000, NULL)",
+                (id, parent, cwd, title),
+            )
+            .expect("session");
+    }
+
+    fn part(&self, id: &str, session: &str, status: &str, input: Value) {
+        let data = json!({ "type": "tool", "tool": "axiowl_axiowl_whoami", "callID": id, "state": { "status": status, "input": input } });
+        self.store
+            .execute(
+                "INSERT INTO part VALUES (?1, 'm', ?2, 1796046000000, 1796046000000, ?3)",
+                (id, session, data.to_string()),
+            )
+            .expect("part");
+    }
+
+    fn whoami(&self, meta: Value) -> Who {
+        Host::of(&self.axiowl, "opencode").whoami(meta)
+    }
+}
+
+#[test]
+fn c190_the_session_with_the_running_call_is_calling() {
+    let scene = Scene::new();
+    scene.part("c1", "ses_one", "completed", json!({}));
+    scene.part("c2", "ses_two", "running", json!({}));
+    let who = scene.whoami(json!({ "progressToken": 2 }));
+    assert_eq!(who.session(), "opencode_cli:session:ses_two");
+    assert_eq!(
+        (who.field("display_name"), who.field("class")),
+        (json!("Stock Feed"), json!("transcript_call"))
+    );
+    scene
+        .store
+        .execute("UPDATE part SET data = '' WHERE id = 'c2'", ())
+        .expect("update");
+    scene.session("ses_child", "explore the tests", Some("ses_one"));
+    scene.part("c3", "ses_child", "running", json!({}));
+    let who = scene.whoami(json!({}));
+    assert_eq!(who.session(), "opencode_cli:session:ses_one");
+    assert_eq!(who.field("subagent"), "explore the tests");
+}
+
+#[test]
+fn two_equal_calls_at_once_none_and_others_are_refused() {
+    let scene = Scene::new();
+    scene.whoami(json!({})).refused_for("no running call");
+    scene.part("c0", "ses_one", "pending", json!({}));
+    scene.part("c1", "ses_one", "running", json!({ "since": "x" }));
+    scene.whoami(json!({})).refused_for("no running call");
+    scene.part("c2", "ses_one", "running", json!({}));
+    scene.part("c3", "ses_two", "running", json!({}));
+    scene.whoami(json!({})).refused_for("several running calls");
+}
+
+#[test]
+fn c190_version_2_names_its_session_in_every_request() {
+    let scene = Scene::new();
+    let who = scene.whoami(json!({ "sessionID": "ses_one" }));
+    assert_eq!(who.session(), "opencode_cli:session:ses_one");
+    assert_eq!(who.field("class"), "host_meta");
+    scene.session("ses_child", "explore the tests", Some("ses_one"));
+    let who = scene.whoami(json!({ "sessionID": "ses_child" }));
+    assert_eq!(
+        (who.session(), who.field("subagent")),
+        (
+            "opencode_cli:session:ses_one".into(),
+            json!("explore the tests")
+        )
+    );
+    scene
+        .whoami(json!({ "sessionID": "ses_nobody" }))
+        .refused_for("stands in no provider's store");
+}

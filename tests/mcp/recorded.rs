@@ -1,0 +1,274 @@
+//! Providers whose stores are recorded: each test asks the server in the recorded world.
+
+use crate::host::{Host, Who};
+use crate::program::{Axiowl, ROOT, copy_tree};
+use axiowl_lang::layers::{self, Sources};
+use axiowl_lang::rule::IdentityClass;
+use axiowl_lang::support::{Label, Support};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A recorded world, copied to where it may be written to.
+pub struct Recorded {
+    pub axiowl: Axiowl,
+}
+
+impl Recorded {
+    /// The world of a provider's fixture, with further lines of its description.
+    pub fn of(provider: &str, case: &str, more: &str) -> Self {
+        let axiowl = Axiowl::new();
+        let fixture = Path::new(ROOT).join(format!("rules/{provider}/fixtures/{case}"));
+        copy_tree(&fixture, &axiowl.path("case"));
+        let world = axiowl.path("case/world.yaml");
+        let text = std::fs::read_to_string(&world).expect("world");
+        std::fs::write(world, format!("{text}\n{more}\n")).expect("world");
+        Self { axiowl }
+    }
+
+    pub fn options(&self) -> [String; 4] {
+        let path = |below: &str| self.axiowl.path(below).display().to_string();
+        [
+            "--world".into(),
+            path("case/world.yaml"),
+            "--state".into(),
+            path("state"),
+        ]
+    }
+
+    pub fn command(&self, word: &[&str]) -> Command {
+        let mut command = self.axiowl.command(&[]);
+        command.args(self.options()).args(word);
+        command
+    }
+
+    pub fn host(&self, client: &str) -> Host {
+        Host::greeting(self.command(&["mcp"]), client)
+    }
+
+    /// Runs a hook to its end; what the host reads.
+    pub fn hook(&self, name: &str, payload: &[u8]) -> String {
+        use std::io::Write as _;
+        let mut hook = self
+            .command(&["hook", name])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("axiowl runs");
+        let mut input = hook.stdin.take().expect("stdin");
+        input.write_all(payload).expect("payload");
+        drop(input);
+        let output = hook.wait_with_output().expect("wait");
+        assert!(output.status.success(), "a hook never fails");
+        assert!(
+            output.stderr.is_empty(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout)
+            .expect("text")
+            .trim_end()
+            .to_owned()
+    }
+}
+
+#[test]
+fn c185_a_conversation_of_vs_code_is_its_chat_session() {
+    let chat = "32519002-f9e2-45c8-819b-3961b814705b";
+    let world = Recorded::of("vscode_native", "code-server", "");
+    for client in [
+        "Visual Studio Code",
+        "Visual Studio Code - Insiders",
+        "code-server",
+    ] {
+        let who = world
+            .host(client)
+            .whoami(json!({ "vscode.conversationId": chat, "vscode.requestId": "r" }));
+        assert_eq!(who.session(), format!("vscode_native:session:{chat}"));
+        assert_eq!(who.field("display_name"), "Renamed While Closed");
+    }
+    let mut host = world.host("Visual Studio Code");
+    host.whoami(json!({})).refused_for("vscode.conversationId");
+    let none = "32519002-0000-45c8-819b-3961b814705b";
+    host.whoami(json!({ "vscode.conversationId": none }))
+        .refused_for("stands in no provider's store");
+    world
+        .host("some-editor")
+        .whoami(json!({ "vscode.conversationId": chat }))
+        .refused_for("no rule knows");
+}
+
+#[test]
+fn a_conversation_that_the_copilot_runtime_holds_for_vs_code_belongs_to_that_surface() {
+    let id = "d0000001-0000-4000-8000-000000000002";
+    let world = Recorded::of("vscode_copilot_backed", "sessions", "");
+    let address = format!("agent-host-copilotcli:/{id}");
+    let who = world
+        .host("Visual Studio Code")
+        .whoami(json!({ "vscode.conversationId": address }));
+    assert_eq!(who.session(), format!("copilot_cli:session:{id}"));
+    assert_eq!(who.field("provider"), "vscode_copilot_backed");
+}
+
+const GROK: &str = "0199aaaa-0000-7000-8000-000000000001";
+const GROK_CHILD: &str = "0199aaaa-0000-7000-8000-000000000002";
+
+/// A server started by a program that is called `grok`, as far as the system knows.
+fn under_grok(world: &Recorded) -> Who {
+    let script = world.axiowl.path("bin/grok");
+    world
+        .axiowl
+        .write("bin/grok", "#!/bin/sh\n\"$@\"\nexit $?\n");
+    let mut permissions = std::fs::metadata(&script).expect("script").permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
+    std::fs::set_permissions(&script, permissions).expect("permissions");
+    let inner = world.command(&["mcp"]);
+    // By a shell: a file that this process may still have open for writing cannot be run.
+    let mut command = Command::new("/bin/sh");
+    command
+        .arg("-c")
+        .arg("\"$@\"; exit $?")
+        .arg("sh")
+        .arg(&script);
+    command
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .env_clear();
+    command.envs(
+        inner
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    Host::greeting(command, "grok-shell-axiowl").whoami(json!({}))
+}
+
+fn grok(session: &str, more: &str) -> Recorded {
+    Recorded::of(
+        "grok",
+        "sessions",
+        &format!("env: {{ GROK_SESSION_ID: {session} }}\n{more}"),
+    )
+}
+
+#[test]
+fn a10_grok_s_own_variable_is_a_class_of_its_own() {
+    let who = under_grok(&grok(GROK, ""));
+    assert_eq!(who.session(), format!("grok:session:{GROK}"));
+    assert_eq!(who.field("class"), "host_env_protected");
+    let who = under_grok(&grok(GROK_CHILD, ""));
+    assert_eq!(
+        (
+            who.field("provider_session_id") != json!(format!("grok:session:{GROK_CHILD}")),
+            who.field("subagent")
+        ),
+        (true, json!("helper"))
+    );
+}
+
+#[test]
+fn a10_c179_the_variable_without_grok_above_it_is_a_leftover() {
+    let world = grok(GROK, "");
+    let mut host = world.host("grok-shell-axiowl");
+    host.whoami(json!({}))
+        .refused_for("does not descend from Grok");
+    let unset = Recorded::of("grok", "sessions", "");
+    unset
+        .host("grok-shell-axiowl")
+        .whoami(json!({}))
+        .refused_for("no GROK_SESSION_ID");
+    under_grok(&grok("0199aaaa-ffff-7000-8000-000000000001", ""))
+        .refused_for("stands in no provider's store");
+    under_grok(&grok("../x", "")).refused_for("UUID");
+    // Grok itself says that another living process has the session.
+    let elsewhere = grok(GROK, "pids: { 4242: 1 }");
+    let list = json!([{ "session_id": GROK, "pid": 4242, "cwd": "/x", "opened_at": "2026-11-30T14:00:00Z" }]);
+    elsewhere
+        .axiowl
+        .write("case/home/.grok/active_sessions.json", list.to_string());
+    under_grok(&elsewhere).refused_for("runs in process 4242");
+}
+
+#[test]
+fn a11_a_user_adds_the_metadata_key_that_a_build_turns_out_to_send() {
+    let chat = "11111111-1111-4111-8111-111111111111";
+    let world = Recorded::of("cursor", "composers", "");
+    let meta = json!({ "cursor/conversationId": chat });
+    let mut host = world.host("cursor-vscode");
+    host.whoami(meta.clone()).refused_for("no hook announced");
+    drop(host);
+    let shown = world.axiowl.run(&["rules", "list", "--json"]);
+    let line = shown
+        .lines("rule")
+        .into_iter()
+        .find(|line| line["provider"] == "cursor");
+    let digest = line.expect("cursor")["digest"]
+        .as_str()
+        .expect("a digest")
+        .to_owned();
+    world.axiowl.write(
+        "home/.config/axiowl/rules/cursor/rule.yaml",
+        format!(
+            "axiowl: 1\nprovider: cursor\nextends: builtin\nbase: {digest}\noverride:\n  identity:\n    append:\n      - {{ client: cursor-vscode, from: [/_meta/conversationId, /_meta/cursor~1conversationId], class: host_meta }}\n"
+        ),
+    );
+    let who = world.host("cursor-vscode").whoami(meta);
+    assert_eq!(who.session(), format!("cursor:composer:{chat}"));
+    assert_eq!(who.field("class"), "host_meta");
+}
+
+#[test]
+fn c180_a_surface_that_only_an_environment_proves_is_no_supported_sender() {
+    let disk = Path::new(ROOT).join("rules");
+    let sources = Sources {
+        disk: Some(&disk),
+        ..Sources::default()
+    };
+    let rules = layers::load_where(&sources, |_| true);
+    let text = std::fs::read_to_string(disk.join("support.yaml")).expect("text");
+    let support = Support::parse("support.yaml", &text).expect("the matrix");
+    let verifiers = axiowl_providers::verifiers();
+    let mut by_environment = Vec::new();
+    for rule in rules.iter() {
+        let provider = &rule.rule.provider.value;
+        for identity in &rule.rule.identity {
+            if let Some(name) = &identity.verify {
+                assert!(
+                    verifiers.iter().any(|one| one.name() == name.value),
+                    "{provider}: {name:?}"
+                );
+            }
+        }
+        let classes: Vec<_> = rule.rule.identity.iter().map(|one| one.class).collect();
+        if !classes.is_empty()
+            && classes
+                .iter()
+                .all(|class| *class == IdentityClass::HostEnvProtected)
+        {
+            by_environment.push(provider.clone());
+            let surface = support.get(provider).expect("a row");
+            assert_eq!(surface.seed, Label::Target, "{provider}");
+            for (operation, standing) in surface.operations() {
+                let full = standing.proven.value == Label::Supported;
+                assert!(operation != "reply" || !full, "{provider}");
+            }
+        }
+    }
+    assert_eq!(by_environment, ["grok"]);
+}
+
+/// The bare and the registry's id of the sessions of one kind of hook.
+pub fn payload(hook: &str, session: &str, arguments: &Value) -> Value {
+    let tool = "axiowl_whoami";
+    match hook {
+        "gemini" => json!({ "session_id": session, "hook_event_name": "BeforeTool",
+            "tool_name": format!("mcp_axiowl_{tool}"), "tool_input": arguments,
+            "mcp_context": { "server_name": "axiowl", "tool_name": tool } }),
+        "cursor" => json!({ "conversation_id": session, "hook_event_name": "beforeMCPExecution",
+            "tool_name": tool, "tool_input": arguments.to_string(), "user_email": "a@example.org" }),
+        _ => {
+            json!({ "conversationId": session, "stepIdx": 1, "toolCall": { "name": "call_mcp_tool",
+            "args": { "ServerName": "axiowl", "ToolName": tool, "Arguments": arguments } } })
+        }
+    }
+}
