@@ -120,7 +120,7 @@ pub fn discover(loaded: &LoadedRule, world: &World, options: &Options) -> Report
         dropped,
         mut issues,
         untested,
-    } = judge_all(loaded, world, options, None);
+    } = judge_all(loaded, world, options, None, false);
     let rule = &loaded.rule;
     let missing: Vec<String> = tables
         .tables
@@ -187,7 +187,7 @@ pub fn row_of(
     session: &str,
     options: &Options,
 ) -> Option<Found> {
-    let judgement = judge_all(loaded, world, options, Some(session));
+    let judgement = judge_all(loaded, world, options, Some(session), true);
     let roots = judgement.tables.roots;
     let found = judgement
         .candidates
@@ -207,7 +207,7 @@ pub fn rows_of(
     sessions: &BTreeSet<String>,
     options: &Options,
 ) -> Vec<Found> {
-    let judgement = judge_all(loaded, world, options, None);
+    let judgement = judge_all(loaded, world, options, None, true);
     let roots = judgement.tables.roots;
     let wanted = judgement.candidates.into_iter();
     let mut out: Vec<Found> = wanted
@@ -246,6 +246,7 @@ fn judge_all(
     world: &World,
     options: &Options,
     session: Option<&str>,
+    with_rows: bool,
 ) -> Judgement {
     let rule = &loaded.rule;
     let read = ReadOptions {
@@ -313,11 +314,11 @@ fn judge_all(
         Candidate {
             judged,
             path,
-            // Whoever asks about one session also wants its fields; of thousands they only take
-            // room.
-            row: match session {
-                Some(_) => assembled.row,
-                None => Row::new(),
+            // Whoever asks about certain sessions also wants their fields; of thousands they only
+            // take room.
+            row: match with_rows {
+                true => assembled.row,
+                false => Row::new(),
             },
         }
     };
