@@ -2,51 +2,80 @@
 //! may hold their credentials, are gone before the program is. A second one ends it at once.
 
 use axiowl_sources::Cancel;
-use std::process;
+use std::sync::mpsc;
+use std::{io, process, thread};
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// What shells report for a program that Ctrl-C ended.
 const INTERRUPTED: i32 = 130;
 
-/// A token that the first signal sets. Where no signal can be waited for it is never set, and
-/// the system ends the program as it always does.
+/// A token that the first signal sets. Signals are heeded from here on. Where none can be waited
+/// for, the token is never set, and the system ends the program as it always does.
 pub fn cancel() -> Cancel {
     let cancel = Cancel::default();
     let shared = cancel.clone();
-    let waiting = std::thread::Builder::new().name("signals".into());
+    let (ready, is_ready) = mpsc::channel();
+    let waiting = thread::Builder::new().name("signals".into());
     let started = waiting.spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .build();
         let Ok(runtime) = runtime else { return };
         runtime.block_on(async {
-            if wait().await {
-                shared.cancel();
-            }
-            if wait().await {
-                process::exit(INTERRUPTED);
-            }
+            let Ok(mut signals) = Signals::open() else {
+                return;
+            };
+            // Whoever asked may be gone already; there is nobody to tell then.
+            let _ = ready.send(());
+            signals.next().await;
+            shared.cancel();
+            signals.next().await;
+            process::exit(INTERRUPTED);
         });
     });
-    if let Err(error) = started {
-        tracing::debug!("signals are not waited for: {error}");
+    match started {
+        // An error says that the thread has given up: there is nothing to wait for.
+        Ok(_) => drop(is_ready.recv()),
+        Err(error) => tracing::debug!("signals are not waited for: {error}"),
     }
     cancel
 }
 
-/// Waits for a signal; false where none can come.
+/// The signals that ask a program to end.
 #[cfg(unix)]
-async fn wait() -> bool {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut end) = signal(SignalKind::terminate()) else {
-        return tokio::signal::ctrl_c().await.is_ok();
-    };
-    tokio::select! {
-        interrupted = tokio::signal::ctrl_c() => interrupted.is_ok(),
-        ended = end.recv() => ended.is_some(),
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn open() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
     }
 }
 
-#[cfg(not(unix))]
-async fn wait() -> bool {
-    tokio::signal::ctrl_c().await.is_ok()
+#[cfg(windows)]
+struct Signals(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Signals {
+    fn open() -> io::Result<Self> {
+        tokio::signal::windows::ctrl_c().map(Self)
+    }
+
+    async fn next(&mut self) {
+        self.0.recv().await;
+    }
 }

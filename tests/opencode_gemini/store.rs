@@ -128,14 +128,17 @@ fn c441_a_store_that_is_written_meanwhile_is_seen_whole_in_both_generations() {
         }
     });
     begun.recv().expect("the writer begins");
-    let (mut seen, mut last) = (0, 0);
-    for _ in 0..3 {
+    let (mut rounds, mut seen, mut last) = (0, 0, 0);
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while rounds < 3 && std::time::Instant::now() < until {
         let scope = at_home(&axiowl, "opencode-cli");
         // A writer that never rests may let no copy through; then the store is busy, and said so.
         if scope.rows.is_empty() {
             assert!(scope.issues().contains(&"busy"), "{:?}", scope.issues());
             continue;
         }
+        // Otherwise it was read whole: no source may meet another moment than the rest.
+        assert!(!scope.issues().contains(&"busy"), "{:?}", scope.issues());
         let numbers = |prefix: &str| -> Vec<u64> {
             let ids = scope.rows.keys().filter_map(|id| id.strip_prefix(prefix));
             ids.map(|number| number.parse().expect("a number"))
@@ -154,7 +157,7 @@ fn c441_a_store_that_is_written_meanwhile_is_seen_whole_in_both_generations() {
         }
         let newest = one.iter().max().copied().unwrap_or(0);
         assert!(newest >= last, "committed sessions were lost");
-        (last, seen) = (newest, seen + one.len());
+        (rounds, last, seen) = (rounds + 1, newest, seen + one.len());
     }
     drop(stop);
     writer.join().expect("the writer ends");

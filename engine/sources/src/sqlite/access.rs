@@ -14,7 +14,7 @@ use crate::report::Report;
 use axiowl_lang::source::Mirror;
 use axiowl_model::{Issue, codes};
 use rusqlite::{Connection, OpenFlags};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -40,6 +40,8 @@ const KEPT: u64 = 512 << 20;
 #[derive(Default)]
 pub(crate) struct Copies {
     kept: Mutex<HashMap<PathBuf, (State, Arc<Copy>)>>,
+    /// Stores that were too busy to be read, of a run that sees each store in one state.
+    given_up: Mutex<HashSet<PathBuf>>,
     one_state: bool,
 }
 
@@ -57,6 +59,19 @@ impl Copies {
     fn of_the_run(&self, path: &Path) -> Option<Arc<Copy>> {
         let kept = self.kept.lock().ok().filter(|_| self.one_state)?;
         kept.get(path).map(|(_, copy)| Arc::clone(copy))
+    }
+
+    /// Whether a source of this run found the store too busy. Another one that meets a quiet
+    /// moment would see half of it: sessions without what was said in them.
+    fn gave_up(&self, path: &Path) -> bool {
+        let given_up = self.given_up.lock();
+        given_up.is_ok_and(|given_up| given_up.contains(path))
+    }
+
+    fn give_up(&self, path: PathBuf) {
+        if let Some(mut given_up) = self.given_up.lock().ok().filter(|_| self.one_state) {
+            given_up.insert(path);
+        }
     }
 
     /// The copy of a store that is still in the state it was copied in.
@@ -120,6 +135,13 @@ pub(super) fn with_database<T>(
         if let Some(copy) = copies.of_the_run(&path) {
             return Ok(read(&mut copy.open(cancel)?)?);
         }
+        let busy = |why| {
+            copies.give_up(path.clone());
+            Err(Refusal::Busy(why))
+        };
+        if copies.gave_up(&path) {
+            return busy("it was too busy to be read");
+        }
         let patience = Instant::now() + PATIENCE;
         for _ in 0..ATTEMPTS {
             if cancel.is_cancelled() {
@@ -131,7 +153,7 @@ pub(super) fn with_database<T>(
                     break state;
                 }
                 if Instant::now() > patience {
-                    return Err(Refusal::Busy("a transaction is under way in it"));
+                    return busy("a transaction is under way in it");
                 }
                 // The only way to learn that another program has finished.
                 sleep(PAUSE);
@@ -148,7 +170,7 @@ pub(super) fn with_database<T>(
                             continue;
                         };
                         let copy = Arc::new(copy);
-                        copies.keep(path, before, &copy);
+                        copies.keep(path.clone(), before, &copy);
                         copy
                     }
                 };
@@ -160,7 +182,7 @@ pub(super) fn with_database<T>(
                 return Ok(answer?);
             }
         }
-        Err(Refusal::Busy("it changed each time it was read"))
+        busy("it changed each time it was read")
     };
     match opened() {
         Ok(answer) => Some(answer),

@@ -327,3 +327,40 @@ fn of_a_store_whose_log_only_grew_the_log_alone_is_copied_again() {
     assert_eq!(count(), first + 4);
     assert_ne!(inode(), of_first, "the database was written to");
 }
+
+#[test]
+fn a_store_that_one_source_found_busy_is_busy_for_the_whole_run() {
+    let (store, _connection) = Store::new("delete");
+    let path = store.path().canonicalize().unwrap();
+    let hit = Hit::new(
+        &crate::harness::Home::new().world(),
+        path.clone(),
+        "/db".into(),
+        &path.metadata().unwrap(),
+        0,
+    );
+    let cancel = Cancel::default();
+    let count = |copies: &Copies| {
+        let ways = Ways {
+            mirror: Mirror::Auto,
+            most: COPY,
+            copies,
+            cancel: &cancel,
+        };
+        let mut report = Report::default();
+        let count = with_database(&hit, ways, &mut report, &mut |connection| {
+            connection.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0))
+        });
+        let issues = report.into_issues("s").into_iter();
+        (count, issues.map(|issue| issue.code).collect::<Vec<_>>())
+    };
+    let busy = (None, vec![codes::BUSY.to_owned()]);
+    let run = Copies::of_one_state();
+    let journal = beside(&path, "-journal");
+    std::fs::write(&journal, "a transaction").unwrap();
+    assert_eq!(count(&run), busy);
+    std::fs::remove_file(&journal).unwrap();
+    assert_eq!(count(&run), busy, "what it read now would not fit the rest");
+    let (found, issues) = count(&Copies::of_one_state());
+    assert!(found.is_some() && issues.is_empty());
+}
