@@ -6,7 +6,11 @@ pub fn display_safe(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         let bidi = matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if c.is_control() || bidi || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}') {
+        // What shows nothing and joins nothing only makes two names look like one. (The joiners
+        // U+200C and U+200D belong to scripts and emoji.)
+        let unseen = matches!(c, '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2028}' | '\u{2029}'
+            | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
+        if c.is_control() || bidi || unseen {
             out.extend(c.escape_unicode());
         } else {
             out.push(c);
@@ -58,7 +62,15 @@ mod tests {
             display_safe("a\u{1b}[2Jb\nc\u{202e}d"),
             "a\\u{1b}[2Jb\\u{a}c\\u{202e}d"
         );
+        assert_eq!(
+            display_safe("De\u{200b}sk\u{e0041}"),
+            "De\\u{200b}sk\\u{e0041}"
+        );
         assert_eq!(display_safe("Kasse 结账 🛒"), "Kasse 结账 🛒");
+        assert_eq!(
+            display_safe("👩\u{200d}🔧 نیم\u{200c}فاصله"),
+            "👩\u{200d}🔧 نیم\u{200c}فاصله"
+        );
     }
 
     #[test]
