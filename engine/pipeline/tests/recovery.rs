@@ -68,6 +68,32 @@ fn after_a_death_the_store_is_asked_before_anything_is_handed_over_again() {
 }
 
 #[test]
+fn after_too_many_deaths_the_store_is_asked_and_nothing_is_handed_over() {
+    for (point, memory, last) in [
+        ("starting", Memory::Honest, "failed"),
+        ("written", Memory::Honest, "turn_done"),
+        ("submitted", Memory::Honest, "turn_done"),
+        ("written", Memory::NoTurn, "seen"),
+        ("written", Memory::Unknown, "uncertain"),
+        // What was proven stays so without being asked for.
+        ("seen", Memory::Unknown, "seen"),
+    ] {
+        let (mut state, id) = one_message();
+        state.limits.lease = Duration::from_millis(150);
+        state.limits.attempts = 1;
+        dies_at(&state, id, point);
+        let edge = state.edge().memory(memory);
+        state.work(id, &edge).unwrap();
+        assert_eq!(
+            state.stage_words(id).last(),
+            Some(&last),
+            "{point} {memory:?}"
+        );
+        assert_eq!(edge.submits(), 0, "{point} {memory:?}");
+    }
+}
+
+#[test]
 fn a_handover_that_cannot_be_recorded_does_not_happen() {
     let (state, id) = one_message();
     let ledger = Arc::new(state.ledger());

@@ -22,6 +22,9 @@ pub struct Lease {
     pub run_id: RunId,
     /// An earlier attempt may have handed the message over.
     pub started_before: bool,
+    /// Too many attempts broke off: the target's store is asked once more, and nothing is
+    /// handed over again.
+    pub last_look: bool,
 }
 
 /// The answer to a request for a lease.
@@ -51,7 +54,8 @@ struct Attempt {
 impl Ledger {
     /// Takes the lease on a message that waits for delivery or whose delivery broke off.
     /// A message whose time ran out, or whose workers keep dying before they hand anything
-    /// over, is settled here instead.
+    /// over, is settled here instead. One that may be out when that happens is looked for, and
+    /// not handed over again.
     ///
     /// # Errors
     /// [`LedgerError::NoSuchMessage`], or the database.
@@ -78,17 +82,20 @@ impl Ledger {
             let started_before = under_way || has_started(tx, id)?;
             let attempt = last.as_ref().map_or(0, |last| last.number) + 1;
             let too_often = attempt > limits.attempts;
+            // Counting proves nothing about a message that may be out. Its store does; only
+            // where those who ask it keep dying too, nobody knows.
+            let for_good = attempt > limits.attempts.saturating_mul(2);
             let given_up = match (started_before, too_often) {
                 (false, _) if known.expires_at <= at => Some(expired()),
                 (false, true) => Some(Step::failed(format!(
                     "{} deliveries ended before anything was handed over; see worker.log",
                     attempt - 1
                 ))),
-                (true, true) => Some(Step::uncertain(format!(
+                (true, true) if for_good => Some(Step::uncertain(format!(
                     "{} deliveries broke off after it may have been handed over; see worker.log",
                     attempt - 1
                 ))),
-                (_, false) => None,
+                _ => None,
             };
             tx.execute(
                 "UPDATE deliveries SET ended_at = ?2, outcome = 'abandoned'
@@ -97,7 +104,9 @@ impl Ledger {
             )?;
             // Its worker died after the last word about it was written.
             let settled = !(waits || under_way);
-            if settled || too_often && known.stage == Stage::Replied {
+            // What was seen or answered stays so, whoever dies over its turn.
+            let is_there = matches!(known.stage, Stage::Seen | Stage::Replied);
+            if settled || too_often && is_there {
                 return Ok(LeaseAnswer::Nothing);
             }
             if let Some(step) = given_up {
@@ -127,6 +136,7 @@ impl Ledger {
                 attempt,
                 run_id,
                 started_before,
+                last_look: too_often,
             }))
         })
     }

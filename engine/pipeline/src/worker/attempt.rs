@@ -39,6 +39,14 @@ impl Worker<'_> {
         {
             return Ok(outcome);
         }
+        if lease.last_look {
+            // It is certainly not there, so that nothing is lost in saying so.
+            let why = format!(
+                "{} deliveries of it broke off, and it is not in the target's store",
+                lease.attempt - 1
+            );
+            return Ok(recorder.end_as(Step::failed(why))?);
+        }
         match edge.probe(&context) {
             Liveness::Idle { route } => {
                 recorder.note("liveness", json!({"liveness": "idle", "route": route}));
@@ -119,7 +127,9 @@ impl Worker<'_> {
                     let blank = "the edge found it and could not say where";
                     return Ok(Some(recorder.end_as(Step::uncertain(blank))?));
                 }
-                if let (Some(place), None) = (sighting.message, &sighting.turn) {
+                if let (Some(place), None) = (sighting.message, &sighting.turn)
+                    && !recorder.lease.last_look
+                {
                     self.watch(edge, context, recorder, place)?;
                 }
                 Ok(Some("found".into()))

@@ -184,7 +184,7 @@ fn a_message_that_kills_its_workers_is_given_up() {
 }
 
 #[test]
-fn a_message_that_kills_its_workers_after_it_may_be_out_is_uncertain() {
+fn a_message_that_kills_its_workers_after_it_may_be_out_is_looked_for_and_then_uncertain() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(dir.path()).unwrap();
     let id = accepted(&ledger);
@@ -192,16 +192,42 @@ fn a_message_that_kills_its_workers_after_it_may_be_out_is_uncertain() {
         attempts: 2,
         ..free()
     };
-    for _ in 0..2 {
+    for attempt in 1..=4 {
         let LeaseAnswer::Taken(lease) = ledger.lease(id, &limits).unwrap() else {
             panic!("it is free")
         };
-        ledger.start(&lease, "door").unwrap();
+        assert_eq!(lease.last_look, attempt > 2, "{attempt}");
+        if !lease.last_look {
+            ledger.start(&lease, "door").unwrap();
+        }
         own(&ledger, id, Owner::current(), Duration::ZERO);
     }
     assert_eq!(ledger.lease(id, &limits).unwrap(), LeaseAnswer::Nothing);
     assert_eq!(ledger.message(id).unwrap().stage, Stage::Uncertain);
     assert!(ledger.pending_sessions().unwrap().is_empty(), "and left");
+}
+
+#[test]
+fn what_was_seen_stays_seen_however_many_die_over_its_turn() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(dir.path()).unwrap();
+    let limits = Limits {
+        attempts: 1,
+        ..free()
+    };
+    for stage in [Stage::Seen, Stage::Replied] {
+        let id = accepted(&ledger);
+        let LeaseAnswer::Taken(lease) = ledger.lease(id, &limits).unwrap() else {
+            panic!("it is free")
+        };
+        ledger.start(&lease, "door").unwrap();
+        at(&ledger, id, stage);
+        own(&ledger, id, Owner::current(), Duration::ZERO);
+        for _ in 0..3 {
+            assert_eq!(ledger.lease(id, &limits).unwrap(), LeaseAnswer::Nothing);
+            assert_eq!(ledger.message(id).unwrap().stage, stage);
+        }
+    }
 }
 
 #[test]
