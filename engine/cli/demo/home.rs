@@ -1,6 +1,6 @@
 //! The demo's home: a handful of sessions in the formats real clients write.
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use serde_json::json;
 use std::fs;
 use std::path::Path;
@@ -55,24 +55,53 @@ pub fn build(home: &Path) -> Result<(), Failure> {
     echo(&home.join(".axiowl-echo"), &cwd)
 }
 
-/// Transcripts and the name index, without the database: Codex itself rebuilds that from them.
+/// The columns of Codex's thread table that say something about a thread.
+const THREAD_TABLE: &str = "CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL,
+    cwd TEXT NOT NULL, source TEXT NOT NULL, title TEXT NOT NULL, archived INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL, updated_at_ms INTEGER, originator TEXT, cli_version TEXT,
+    model_provider TEXT, name TEXT, preview TEXT, thread_source TEXT, recency_at_ms INTEGER,
+    agent_nickname TEXT, attached_thread_parent_id TEXT)";
+/// 2026-11-30T10:00:00Z, in seconds.
+const DAY: i64 = 1_796_032_800;
+
+/// Transcripts, the thread table and the name index.
 fn codex(folder: &Path, cwd: &str) -> Result<(), Failure> {
     let day = folder.join("sessions").join("2026").join("11").join("30");
     let archive = folder.join("archived_sessions");
     fs::create_dir_all(&day)?;
     fs::create_dir_all(&archive)?;
+    let database = rusqlite::Connection::open(folder.join("state_5.sqlite")).map_err(no_table)?;
+    database.execute_batch(THREAD_TABLE).map_err(no_table)?;
     let mut index = String::new();
     for (number, (id, name, originator, archived, prompt)) in THREADS.iter().enumerate() {
         let at = format!("2026-11-30T10:0{number}:00.000Z");
         let head = json!({ "timestamp": at, "type": "session_meta", "payload": {
             "id": id, "cwd": cwd, "originator": originator, "cli_version": "0.171.0", "source": "exec",
             "model_provider": "demo" } });
-        let prompt = json!({ "timestamp": at, "type": "event_msg", "payload": {
+        let said = json!({ "timestamp": at, "type": "event_msg", "payload": {
             "type": "item_completed", "thread_id": id, "turn_id": id, "item": {
                 "type": "UserMessage", "id": id, "content": [ { "type": "text", "text": prompt } ] } } });
         let folder = if *archived { &archive } else { &day };
         let path = folder.join(format!("rollout-2026-11-30T10-0{number}-00-{id}.jsonl"));
-        fs::write(path, format!("{head}\n{prompt}\n"))?;
+        fs::write(&path, format!("{head}\n{said}\n"))?;
+        let seconds = DAY + 60 * i64::try_from(number).unwrap_or_default();
+        database
+            .execute(
+                "INSERT INTO threads (id, rollout_path, cwd, source, title, archived, updated_at,
+                     updated_at_ms, originator, cli_version, model_provider, preview)
+                 VALUES (?1, ?2, ?3, 'exec', ?4, ?5, ?6, ?7, ?8, '0.171.0', 'demo', ?4)",
+                (
+                    id,
+                    path.display().to_string(),
+                    cwd,
+                    prompt,
+                    archived,
+                    seconds,
+                    seconds * 1_000,
+                    originator,
+                ),
+            )
+            .map_err(no_table)?;
         if let Some(name) = name {
             index.push_str(&format!(
                 "{}\n",
@@ -82,6 +111,10 @@ fn codex(folder: &Path, cwd: &str) -> Result<(), Failure> {
     }
     fs::write(folder.join("session_index.jsonl"), index)?;
     Ok(())
+}
+
+fn no_table(error: rusqlite::Error) -> Failure {
+    Failure::new(Exit::Failed, format!("the demo's thread table: {error}"))
 }
 
 fn claude(folder: &Path, cwd: &str) -> Result<(), Failure> {
