@@ -34,6 +34,12 @@ pub struct Seen<'a> {
     pub dropped: &'a BTreeMap<String, usize>,
     /// Rows that gave no session id.
     pub without_id: usize,
+    /// Rows that were left when the run was ended.
+    pub unjudged: usize,
+    /// A part of the rule that decides who may be enrolled is not trusted, and was not run.
+    pub withheld: bool,
+    /// The policy failed for a row.
+    pub failed: bool,
 }
 
 /// Judges a run by what it read, kept, dropped and did not understand.
@@ -52,6 +58,7 @@ pub fn judge(seen: &Seen) -> Fit {
     fit.gaps.count(&seen.tables.issues);
     versions(seen, &mut fit);
     columns(seen, &mut fit);
+    unasked(seen, &mut fit);
     records(
         &records::look(seen.loaded, seen.world, seen.tables),
         &mut fit,
@@ -141,6 +148,14 @@ fn columns(seen: &Seen, fit: &mut Fit) {
     }
 }
 
+/// A rule that could not decide about its rows cannot be said to fit them; why it could not is
+/// said by its own issue.
+fn unasked(seen: &Seen, fit: &mut Fit) {
+    if seen.withheld || seen.failed || seen.unjudged > 0 {
+        fit.verdict = fit.verdict.max(Verdict::Drift);
+    }
+}
+
 fn records(odd: &Odd, fit: &mut Fit) {
     for (sort, (count, path, line)) in &odd.unknown {
         fit.gaps.records.insert(sort.clone(), *count);
@@ -205,7 +220,7 @@ fn names(seen: &Seen, fit: &mut Fit) {
 fn nothing(seen: &Seen, fit: &mut Fit, listed: &mut dyn FnMut() -> Survey) {
     let dropped: usize = seen.dropped.values().sum();
     let present = seen.bases().any(|table| table.root_exists);
-    if !seen.agents.is_empty() || dropped > seen.without_id || !present {
+    if !seen.agents.is_empty() || dropped > seen.without_id || !present || seen.unjudged > 0 {
         return;
     }
     let matched: usize = seen.bases().map(|table| table.files_matched).sum();

@@ -1,9 +1,20 @@
 //! Runs a rule's script over one row. A script can only take away: whatever it
 //! returns, nothing here grants, and a script that fails fails closed.
 
-use axiowl_lang::policy::{CompiledPolicy, limited_engine};
+use axiowl_lang::policy::{
+    CompiledPolicy, MAX_TEXT_BYTES, QUICK, ROW_TIME, RUN_TIME, limited_engine,
+};
 use axiowl_sources::Row;
 use rhai::{Dynamic, Engine, EvalAltResult, Map, Scope};
+use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// A text of a row that is longer than this goes into the script without its end.
+const TEXT_IN: usize = 4 << 10;
+/// All texts of a row together, so that a script can still add to any of them.
+const ROW_TEXT_IN: usize = MAX_TEXT_BYTES / 4 * 3;
 
 /// What a script may say about a row.
 #[derive(Debug, Default, PartialEq)]
@@ -22,23 +33,66 @@ pub struct Context<'a> {
     pub targeted: bool,
 }
 
+/// The time a script took in one run of a rule, on whatever threads.
+#[derive(Debug, Default)]
+pub struct Spent(AtomicU64);
+
+impl Spent {
+    /// Counts what a row took beyond what does not count.
+    fn add(&self, took: Duration) {
+        let slow = nanoseconds(took.saturating_sub(QUICK));
+        self.0.fetch_add(slow, Ordering::Relaxed);
+    }
+
+    fn all(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= nanoseconds(RUN_TIME)
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// One engine for one thread: a shared one does not scale (design measurement).
 pub struct Reviewer<'p> {
     engine: Engine,
     policy: &'p CompiledPolicy,
+    /// When the engine was made, and when, counted from then, the row has to be done.
+    start: Instant,
+    deadline: Arc<AtomicU64>,
+    spent: &'p Spent,
 }
 
 impl<'p> Reviewer<'p> {
-    pub fn new(policy: &'p CompiledPolicy) -> Self {
+    /// A reviewer of one run; `spent` is what all reviewers of the run share.
+    pub fn new(policy: &'p CompiledPolicy, spent: &'p Spent) -> Self {
+        let mut engine = limited_engine();
+        let start = Instant::now();
+        let deadline = Arc::new(AtomicU64::new(u64::MAX));
+        let until = Arc::clone(&deadline);
+        engine.on_progress(move |_| {
+            let over = nanoseconds(start.elapsed()) > until.load(Ordering::Relaxed);
+            over.then_some(Dynamic::UNIT)
+        });
         Self {
-            engine: limited_engine(),
+            engine,
             policy,
+            start,
+            deadline,
+            spent,
         }
     }
 
     /// The script's opinion; the error names the script's line where there is one.
     pub fn review(&self, row: &Row, context: &Context) -> Result<Opinion, String> {
-        let row = rhai::serde::to_dynamic(row).map_err(|error| error.to_string())?;
+        if self.spent.all() {
+            return Err(format!(
+                "it took longer than {} s in this run, which is its limit, and was not asked about the remaining rows",
+                RUN_TIME.as_secs()
+            ));
+        }
+        let row = clipped(row);
+        let row = rhai::serde::to_dynamic(&row).map_err(|error| error.to_string())?;
         let mut ctx = Map::new();
         let count = i64::try_from(context.copies).unwrap_or(i64::MAX);
         ctx.insert(
@@ -49,11 +103,58 @@ impl<'p> Reviewer<'p> {
         ctx.insert("copies".into(), count.into());
         ctx.insert("targeted".into(), context.targeted.into());
         let script = self.policy.ast()?;
-        let answer: Dynamic = self
-            .engine
-            .call_fn(&mut Scope::new(), script, "review", (row, ctx))
-            .map_err(|error| failure(&error, &self.policy.text))?;
-        opinion(answer)
+        let began = self.start.elapsed();
+        self.deadline
+            .store(nanoseconds(began + ROW_TIME), Ordering::Relaxed);
+        let answer =
+            self.engine
+                .call_fn::<Dynamic>(&mut Scope::new(), script, "review", (row, ctx));
+        self.spent.add(self.start.elapsed().saturating_sub(began));
+        opinion(answer.map_err(|error| failure(&error, &self.policy.text))?)
+    }
+}
+
+/// The row as a script gets it: no text, and not all of them together, longer than a script may
+/// hold, or the first function called on the row would fail. Most rows go in as they are.
+fn clipped(row: &Row) -> std::borrow::Cow<'_, Row> {
+    let sizes = |most| -> usize { row.values().map(|value| size(value, most)).sum() };
+    let mut most = TEXT_IN;
+    if sizes(usize::MAX) <= ROW_TEXT_IN && row.values().all(|value| fits(value, most)) {
+        return std::borrow::Cow::Borrowed(row);
+    }
+    while most > 1 && sizes(most) > ROW_TEXT_IN {
+        most /= 2;
+    }
+    let mut row = row.clone();
+    row.values_mut().for_each(|value| clip(value, most));
+    std::borrow::Cow::Owned(row)
+}
+
+/// Bytes of the texts in a value, each counted up to `most`.
+fn size(value: &Value, most: usize) -> usize {
+    match value {
+        Value::String(text) => text.len().min(most),
+        Value::Array(items) => items.iter().map(|item| size(item, most)).sum(),
+        Value::Object(map) => map.values().map(|item| size(item, most)).sum(),
+        _ => 0,
+    }
+}
+
+fn fits(value: &Value, most: usize) -> bool {
+    match value {
+        Value::String(text) => text.len() <= most,
+        Value::Array(items) => items.iter().all(|item| fits(item, most)),
+        Value::Object(map) => map.values().all(|item| fits(item, most)),
+        _ => true,
+    }
+}
+
+fn clip(value: &mut Value, most: usize) {
+    match value {
+        Value::String(text) => text.truncate(text.floor_char_boundary(most)),
+        Value::Array(items) => items.iter_mut().for_each(|item| clip(item, most)),
+        Value::Object(map) => map.values_mut().for_each(|item| clip(item, most)),
+        _ => {}
     }
 }
 
@@ -64,7 +165,13 @@ fn failure(error: &EvalAltResult, script: &str) -> String {
         EvalAltResult::ErrorInFunctionCall(_, _, inner, _) => inner,
         error => error,
     };
-    let text = innermost.to_string();
+    let text = match error.unwrap_inner() {
+        EvalAltResult::ErrorTerminated(..) => format!(
+            "it takes longer than {} ms for a row, which is the limit",
+            ROW_TIME.as_millis()
+        ),
+        _ => innermost.to_string(),
+    };
     let message = text
         .rfind(" (line ")
         .map_or(text.as_str(), |at| &text[..at]);

@@ -7,7 +7,7 @@ use crate::drift;
 use crate::gaps::Gaps;
 use crate::judge::Bench;
 use crate::one;
-use crate::policy::Reviewer;
+use crate::policy::{Reviewer, Spent};
 use axiowl_lang::fields::row_fields;
 use axiowl_lang::guard::guards;
 use axiowl_lang::load::LoadedRule;
@@ -16,7 +16,7 @@ use axiowl_model::{DiscoveredAgent, Issue, LOCAL_NODE, Step, Verdict, codes};
 use axiowl_sources::read::{COPY_BYTES, ReadOptions, Tables, read_all};
 use axiowl_sources::{Cancel, Row, World};
 use rayon::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// How a run is made.
@@ -114,13 +114,20 @@ pub struct Found {
 
 /// Runs a rule.
 pub fn discover(loaded: &LoadedRule, world: &World, options: &Options) -> Report {
+    let judgement = judge_all(loaded, world, options, None, false);
+    report(loaded, world, options, judgement)
+}
+
+fn report(loaded: &LoadedRule, world: &World, options: &Options, judgement: Judgement) -> Report {
     let Judgement {
         tables,
         candidates,
         dropped,
         mut issues,
         untested,
-    } = judge_all(loaded, world, options, None, false);
+        unjudged,
+        withheld,
+    } = judgement;
     let rule = &loaded.rule;
     let missing: Vec<String> = tables
         .tables
@@ -144,6 +151,9 @@ pub fn discover(loaded: &LoadedRule, world: &World, options: &Options) -> Report
         agents: candidates.iter().map(|c| &c.judged.agent).collect(),
         dropped: &dropped,
         without_id,
+        unjudged,
+        withheld,
+        failed: issues.iter().any(|i| i.code == codes::POLICY_FAILED),
     });
     let mut agents: Vec<DiscoveredAgent> = candidates.into_iter().map(|c| c.judged.agent).collect();
     if let Some(target) = &options.target {
@@ -162,7 +172,9 @@ pub fn discover(loaded: &LoadedRule, world: &World, options: &Options) -> Report
         issues,
         verdict: fit.verdict,
         gaps: std::mem::take(&mut fit.gaps),
-        complete: !fit.lost && tables.tables.values().all(|table| !table.incomplete),
+        complete: !fit.lost
+            && unjudged == 0
+            && tables.tables.values().all(|table| !table.incomplete),
         targeted: options.target.is_some(),
         present: tables.unread_root_exists || tables.tables.values().any(|table| table.root_exists),
         sources: tables
@@ -238,6 +250,10 @@ struct Judgement {
     dropped: BTreeMap<String, usize>,
     issues: Vec<Issue>,
     untested: Vec<String>,
+    /// Rows that were left when the run was ended.
+    unjudged: usize,
+    /// A part of the rule that decides is not trusted.
+    withheld: bool,
 }
 
 /// Judges every session, or only the one that is asked for.
@@ -260,6 +276,19 @@ fn judge_all(
         only: session.and_then(|session| one::files_of(rule, session)),
     };
     let tables = read_all(loaded, world, &read);
+    judge_read(loaded, world, options, session, with_rows, tables)
+}
+
+/// Judges what was read.
+fn judge_read(
+    loaded: &LoadedRule,
+    world: &World,
+    options: &Options,
+    session: Option<&str>,
+    with_rows: bool,
+    tables: Tables,
+) -> Judgement {
+    let rule = &loaded.rule;
     let known: Vec<String> = row_fields(rule).into_iter().collect();
     let coverage = options.coverage.as_deref();
     if let Some(coverage) = coverage {
@@ -288,11 +317,15 @@ fn judge_all(
         target: options.target.as_deref(),
         trace: options.trace,
         coverage,
-        guard: guard.or(withheld),
+        guard: guard.or(withheld.clone()),
     };
     // Judging small tables is cheaper than starting threads and script engines for them.
     const WORTH_THREADS: usize = 512;
+    // `Err` is the session of a row that was left when the run was ended.
     let judge = |reviewer: &Option<Reviewer>, assembled: Assembled| {
+        if options.cancel.is_cancelled() {
+            return Err(assembled.session);
+        }
         let copies = copies.get(&assembled.session).copied().unwrap_or(1);
         let mut judged = bench.judge(&assembled, copies, reviewer.as_ref());
         // The file the row itself stands in; a row of a database has only its transcript.
@@ -311,7 +344,7 @@ fn judge_all(
             };
             judged.agent.trace.insert(0, step);
         }
-        Candidate {
+        Ok(Candidate {
             judged,
             path,
             // Whoever asks about certain sessions also wants their fields; of thousands they only
@@ -320,10 +353,14 @@ fn judge_all(
                 true => assembled.row,
                 false => Row::new(),
             },
-        }
+        })
     };
-    let reviewer = || loaded.policy.as_ref().map(Reviewer::new);
-    let judged: Vec<Candidate> =
+    let spent = Spent::default();
+    let reviewer = || {
+        let policy = loaded.policy.as_ref()?;
+        Some(Reviewer::new(policy, &spent))
+    };
+    let outcomes: Vec<Result<Candidate, String>> =
         if assembly.rows.len() < WORTH_THREADS || options.threads == Some(1) {
             let reviewer = reviewer();
             assembly
@@ -338,6 +375,21 @@ fn judge_all(
                 .map_init(reviewer, |reviewer, row| judge(reviewer, row))
                 .collect()
         };
+    let (mut judged, mut unjudged) = (Vec::with_capacity(outcomes.len()), Vec::new());
+    for outcome in outcomes {
+        match outcome {
+            Ok(candidate) => judged.push(candidate),
+            Err(session) => unjudged.push(session),
+        }
+    }
+    if !unjudged.is_empty() {
+        let rows = unjudged.len();
+        let message = format!("the run was ended before {rows} rows were judged");
+        issues.push(Issue::new(codes::CANCELLED, message));
+        // Of several rows of a session, one that was not judged may be the one that counts.
+        let left: HashSet<&str> = unjudged.iter().map(String::as_str).collect();
+        judged.retain(|c| !left.contains(c.judged.agent.key.session.as_str()));
+    }
     let mut failures: BTreeMap<String, Issue> = BTreeMap::new();
     let mut untested = Vec::new();
     for candidate in &judged {
@@ -359,6 +411,8 @@ fn judge_all(
         issues,
         untested,
         tables,
+        unjudged: unjudged.len(),
+        withheld: withheld.is_some(),
     }
 }
 
@@ -435,3 +489,6 @@ fn optional(loaded: &LoadedRule, source: &str, column: &str) -> bool {
     };
     columns.get(column).is_some_and(|kind| kind.optional)
 }
+
+#[cfg(test)]
+mod tests;

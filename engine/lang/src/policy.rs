@@ -8,6 +8,7 @@ use crate::diag::{Diagnostic, SourceText, byte_at};
 use rhai::packages::{Package, StandardPackage};
 use rhai::{AST, Engine, EvalAltResult, OptimizationLevel, Position};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// The function a policy must have.
 pub const ENTRY: &str = "review";
@@ -17,6 +18,17 @@ pub const ENTRY_SHAPE: &str = "fn review(row, ctx)";
 pub const ANSWER_KEYS: [&str; 4] = ["veto", "demote", "notes", "aliases"];
 /// A script may be this many bytes long.
 pub const MAX_SCRIPT_BYTES: usize = 64 << 10;
+/// The texts of one value a script makes or calls a function on may be this many bytes long
+/// together. One operation may look through a whole text, so their number alone bounds no time.
+pub const MAX_TEXT_BYTES: usize = 16 << 10;
+/// A script may take this long for one row. Its operations end it long before on any machine,
+/// unless each of them is a slow one.
+pub const ROW_TIME: Duration = Duration::from_millis(100);
+/// A script may take this long in one run over and above [`QUICK`] for each row.
+pub const RUN_TIME: Duration = Duration::from_secs(2);
+/// What takes no longer than this for a row does not count, so that many sessions and an
+/// honest script never run out of time.
+pub const QUICK: Duration = Duration::from_millis(1);
 
 /// A policy, compiled when it is read; that of a compiled-in rule when it is first run, since
 /// tests have compiled it and most commands run none. It runs on an engine of
@@ -33,7 +45,7 @@ pub struct CompiledPolicy {
 /// An engine under the limits of the rule language.
 ///
 /// Operations, call depth, text, list and map sizes are bounded, so every script ends, in
-/// an error where it goes beyond. There are no modules, no `eval`, no clock, no output.
+/// an error where it goes beyond; how soon is bounded by whoever runs it ([`ROW_TIME`]). There are no modules, no `eval`, no clock, no output.
 /// Absent variables and map properties are errors, so that a typo cannot pass for "no".
 ///
 /// Building one costs about 0.3 ms: build one per thread, not per row. Sharing one between
@@ -48,7 +60,7 @@ pub fn limited_engine() -> Engine {
         .set_max_operations(20_000)
         .set_max_call_levels(16)
         .set_max_expr_depths(48, 32)
-        .set_max_string_size(64 << 10)
+        .set_max_string_size(MAX_TEXT_BYTES)
         // Nested sizes add up, so these bound the depth of a value too: dropping and measuring
         // one takes a stack frame a level.
         .set_max_array_size(1_024)

@@ -77,6 +77,10 @@ const WORDS: &[&str] = &[
     "passwd",
 ];
 
+/// Words that make such a file secret only where they stand alone in its name: `mcp-auth.json`
+/// holds a login, `authors.json` does not.
+const WHOLE_WORDS: &[&str] = &["auth", "apikey", "apikeys", "cookie", "cookies"];
+
 /// Folders (in lower case) of which nothing is read.
 const FOLDERS: &[&str] = &[
     ".ssh",
@@ -102,9 +106,25 @@ pub fn is_secret_path(path: &str) -> bool {
     NAMES.contains(&file)
         || ENDINGS.iter().any(|e| file.ends_with(e))
         || BEGINNINGS.iter().any(|b| file.starts_with(b))
-        || (is_settings(file) && WORDS.iter().any(|w| file.contains(w)))
+        || (is_settings(file) && (WORDS.iter().any(|w| file.contains(w)) || has_word(file)))
+        || is_cookie_jar(file)
         || FOLDERS.contains(&file)
         || parts.any(|folder| FOLDERS.contains(&folder))
+}
+
+/// Whether one of the whole words, or `api` followed by `key`, stands in a file name.
+fn has_word(file: &str) -> bool {
+    let words: Vec<&str> = file.split(['-', '_', '.', ' ']).collect();
+    words.iter().any(|word| WHOLE_WORDS.contains(word))
+        || words
+            .windows(2)
+            .any(|pair| pair[0] == "api" && matches!(pair[1], "key" | "keys"))
+}
+
+/// Browsers and clients keep cookies in every format there is.
+fn is_cookie_jar(file: &str) -> bool {
+    let stem = file.split('.').find(|part| !part.is_empty());
+    matches!(stem, Some("cookie" | "cookies"))
 }
 
 /// Session stores (JSON Lines, databases) may well be called after a secret word; a
@@ -155,6 +175,18 @@ mod tests {
             "/h/.x/auth.json ",
             "/h/.x/auth.json::$DATA",
             "secrets.yaml",
+            "/h/.x/mcp-auth.json",
+            "/h/.x/auth_profiles.json",
+            "/h/.x/.auth",
+            "/h/.x/api_key.json",
+            "/h/.x/my-api-keys.yaml",
+            "/h/.x/apikey.json",
+            "/h/.x/apikey",
+            "/h/.x/cookie.json",
+            "/h/.x/cookies.json",
+            "/h/.x/Cookies.db",
+            "/h/.x/cookie.jsonl",
+            "/h/.x/session-cookies.txt",
         ] {
             assert!(is_secret_path(path), "{path}");
         }
@@ -170,6 +202,13 @@ mod tests {
             "/h/.x/workspace.yaml",
             "/h/.x/ghost/a.json",
             "/h/.x/keyboard.json",
+            "/h/.x/author.json",
+            "/h/.x/authority-2.yaml",
+            "/h/.x/sessions/auth-flow.jsonl",
+            "/h/.x/auth/0a.json",
+            "/h/.x/api.json",
+            "/h/.x/capi_keys.json",
+            "/h/.x/cookiecutter.json",
             "/h/gh/docker/tokens/a.jsonl",
             "",
         ] {

@@ -195,8 +195,13 @@ pub(super) fn with_database<T>(
 
 /// A database built from a fixture's SQL text, in memory.
 pub(super) fn build(sql: &str, cancel: &Cancel) -> rusqlite::Result<Connection> {
+    build_within(sql, guard::TIME, cancel)
+}
+
+/// The same, with the time its text may take to build.
+fn build_within(sql: &str, time: Duration, cancel: &Cancel) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open_in_memory()?;
-    guard::restrict_building(&mut connection)?;
+    guard::restrict_building(&mut connection, time, cancel)?;
     connection.execute_batch(sql)?;
     guard::restrict(&mut connection, guard::TIME, cancel)?;
     Ok(connection)

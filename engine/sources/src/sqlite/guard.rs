@@ -39,10 +39,7 @@ pub(super) fn restrict(connection: &mut Connection, time: Duration, cancel: &Can
         connection.set_limit(limit, value)?;
     }
     connection.busy_timeout(Duration::ZERO)?;
-    let deadline = Instant::now() + time;
-    let cancel = cancel.clone();
-    let over = move || cancel.is_cancelled() || Instant::now() > deadline;
-    connection.progress_handler(STEPS, Some(over))?;
+    limit_time(connection, time, cancel)?;
     connection.authorizer(Some(|context: AuthContext<'_>| match context.action {
         AuthAction::Select | AuthAction::Read { .. } => Authorization::Allow,
         AuthAction::Function { function_name } if harmless(function_name) => Authorization::Allow,
@@ -50,14 +47,28 @@ pub(super) fn restrict(connection: &mut Connection, time: Duration, cancel: &Can
     }))
 }
 
-/// Restricts a connection in which a fixture's text is built: no other file is opened.
-pub(super) fn restrict_building(connection: &mut Connection) -> Result<()> {
+/// Restricts a connection in which a fixture's text is built: no other file is opened, and it
+/// ends after `time` or with the run, since a recursive statement would not end by itself.
+pub(super) fn restrict_building(
+    connection: &mut Connection,
+    time: Duration,
+    cancel: &Cancel,
+) -> Result<()> {
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, CELL)?;
+    limit_time(connection, time, cancel)?;
     connection.authorizer(Some(|context: AuthContext<'_>| match context.action {
         AuthAction::Attach { .. } | AuthAction::Detach { .. } => Authorization::Deny,
         AuthAction::Function { function_name } if !harmless(function_name) => Authorization::Deny,
         _ => Authorization::Allow,
     }))
+}
+
+fn limit_time(connection: &mut Connection, time: Duration, cancel: &Cancel) -> Result<()> {
+    let deadline = Instant::now() + time;
+    let cancel = cancel.clone();
+    let over = move || cancel.is_cancelled() || Instant::now() > deadline;
+    connection.progress_handler(STEPS, Some(over))
 }
 
 fn harmless(function: &str) -> bool {

@@ -364,3 +364,28 @@ fn a_store_that_one_source_found_busy_is_busy_for_the_whole_run() {
     let (found, issues) = count(&Copies::of_one_state());
     assert!(found.is_some() && issues.is_empty());
 }
+
+#[test]
+fn a_fixture_text_that_does_not_end_is_stopped() {
+    // It ends by itself only after many seconds, so that without the limit this fails, not hangs.
+    let endless = "CREATE TABLE s(n, top);
+        INSERT INTO s WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 20000000)
+        SELECT n, max(n) FROM c;";
+    let stopped = |time, cancel: &Cancel| {
+        let error = build_within(endless, time, cancel).expect_err("it is stopped");
+        assert_eq!(
+            error.sqlite_error_code(),
+            Some(rusqlite::ErrorCode::OperationInterrupted),
+            "{error}"
+        );
+    };
+    stopped(Duration::from_millis(50), &Cancel::default());
+    let ended = Cancel::default();
+    ended.cancel();
+    stopped(guard::TIME, &ended);
+    let enough = build(
+        "CREATE TABLE s(n); INSERT INTO s VALUES (1);",
+        &Cancel::default(),
+    );
+    assert!(enough.is_ok(), "an ordinary text builds");
+}
