@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 /// A home with the Codex store of the fixtures, its database built.
 fn codex_home(axiowl: &Axiowl, sql: impl Fn(&str) -> String) {
     let home = axiowl.home();
-    program::copy_tree(&Path::new(ROOT).join("fixtures/homes/codex"), &home);
+    program::copy_tree(&Path::new(ROOT).join("rules/codex/fixtures/home"), &home);
     let text = std::fs::read_to_string(home.join(".codex/state_5.sqlite.sql")).expect("sql");
     let database =
         rusqlite::Connection::open(home.join(".codex/state_5.sqlite")).expect("database");

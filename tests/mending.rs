@@ -102,7 +102,7 @@ impl Machine {
             .join("fixtures");
         let (from, case) = match provider {
             "codex" => (
-                Path::new(ROOT).join("fixtures/homes/codex"),
+                Path::new(ROOT).join("rules/codex/fixtures/home"),
                 case.join("threads"),
             ),
             "claude_code_cli" => (case.join("projects/home"), case.join("projects")),
@@ -110,7 +110,7 @@ impl Machine {
         };
         copy_tree(&from, &home);
         let world = std::fs::read_to_string(case.join("world.yaml")).expect("world");
-        let world = world.replace("../../../../fixtures/homes/codex", "home");
+        let world = world.replace("../home", "home");
         axiowl.write("machine/world.yaml", world);
         for text in [
             ".codex/state_5.sqlite.sql",

@@ -254,6 +254,146 @@ fn a_script_of_a_pack_runs_only_as_long_as_it_is_the_one_that_was_trusted() {
     );
 }
 
+/// A provider that has a rule is changed, never replaced by a skeleton.
+#[test]
+fn new_refuses_a_provider_that_any_layer_has() {
+    let axiowl = Axiowl::new();
+    let pack = axiowl.path("vendor");
+    let theirs =
+        read(Path::new("rules/echo/rule.yaml")).replace("provider: echo", "provider: theirs");
+    axiowl.write("vendor/theirs/rule.yaml", theirs);
+    axiowl.write(
+        "home/.config/axiowl/config.yaml",
+        format!("packs: [{}]\n", pack.display()),
+    );
+    for provider in ["codex", "theirs"] {
+        let eject = format!("axiowl rules eject {provider} --patch");
+        let said = [
+            &*format!("there is a rule for `{provider}` already"),
+            &*eject,
+        ];
+        says(&axiowl.run(&["rules", "new", provider]), 1, &said);
+        assert!(!rules(&axiowl).join(provider).exists());
+    }
+}
+
+/// What a rule takes from another one is changed there, and everything that could lead somebody
+/// to the wrong rule says so.
+#[test]
+fn a_shared_part_leads_to_the_rule_that_holds_it() {
+    let axiowl = Axiowl::new();
+    says(
+        &axiowl.run(&["rules", "eject", "codex_cli", "--patch"]),
+        0,
+        &["wrote"],
+    );
+    let file = rules(&axiowl).join("codex_cli/rule.yaml");
+    let text = read(&file);
+    for absent in ["sources.", "name.reject", "name.candidates"] {
+        assert!(!text.contains(absent), "{absent} is not its own:\n{text}");
+    }
+    for present in ["proof[", "axiowl rules eject codex --patch"] {
+        assert!(text.contains(present), "{present}\n{text}");
+    }
+    let patch = format!("{text}  sources.threads.sqlite.path: {{ replace: x }}\n");
+    std::fs::write(&file, patch).expect("patch");
+    let folder = file.parent().and_then(Path::to_str).expect("text");
+    says(
+        &axiowl.run(&["rules", "check", folder]),
+        1,
+        &[
+            "AX014",
+            "`sources` is shared from `codex`",
+            "axiowl rules eject codex --patch",
+        ],
+    );
+    std::fs::remove_dir_all(folder).expect("removed");
+
+    // A store of another shape: both rules do not fit, and one of them is to be mended.
+    let database = axiowl.path("home/.codex/state_5.sqlite");
+    std::fs::create_dir_all(database.parent().expect("folder")).expect("folder");
+    let database = rusqlite::Connection::open(database).expect("database");
+    database
+        .execute_batch(
+            "CREATE TABLE threads (id TEXT, other TEXT); INSERT INTO threads VALUES ('a', 'b');",
+        )
+        .expect("table");
+    let way = "start with: axiowl rules capture codex";
+    for arguments in [
+        &["discover", "codex-cli"][..],
+        &["rules", "list"],
+        &["doctor"],
+    ] {
+        let run = axiowl.run(arguments);
+        let said = format!("{}{}", run.stdout, run.stderr);
+        assert!(said.contains(way), "{run}");
+        assert!(!said.contains("rules capture codex_cli"), "{run}");
+    }
+}
+
+/// Trust that was given can be taken back whatever became of the folder since.
+#[test]
+fn trust_is_taken_back_of_a_folder_that_changed_or_is_gone() {
+    let axiowl = Axiowl::new();
+    let pack = axiowl.path("vendor");
+    axiowl.copy_rule("echo", &pack.join("echo"));
+    let rule = read(&pack.join("echo/rule.yaml"));
+    let scripted = format!("{rule}\npolicy: policy.rhai\n");
+    let write = |note: &str| {
+        std::fs::create_dir_all(pack.join("echo")).expect("folder");
+        std::fs::write(pack.join("echo/rule.yaml"), &scripted).expect("rule");
+        let script = format!("fn review(row, ctx) {{ #{{ notes: [\"{note}\"] }} }}\n");
+        std::fs::write(pack.join("echo/policy.rhai"), script).expect("script");
+    };
+    let folder = pack.to_str().expect("text");
+    let echo = pack.join("echo");
+    let echo = echo.to_str().expect("text");
+    let listed = || axiowl.run(&["rules", "trust", "--list"]).stdout;
+    let trust = |folder: &str| says(&axiowl.run(&["rules", "trust", folder]), 0, &["trusted"]);
+    let revoke = |what: &str, times: usize| {
+        let run = axiowl.run(&["rules", "trust", "--revoke", what]);
+        assert_eq!(run.code, 0, "{run}");
+        assert_eq!(
+            run.stdout.matches("no longer trusted").count(),
+            times,
+            "{run}"
+        );
+    };
+    // Two states were trusted, and neither is the present one.
+    for note in ["one", "two"] {
+        write(note);
+        trust(folder);
+    }
+    write("three");
+    let others = "0123456789ab\t/elsewhere/echo\n";
+    let list = axiowl.home().join(".config/axiowl/trusted");
+    std::fs::write(&list, read(&list) + others).expect("list");
+    revoke(folder, 2);
+    assert_eq!(read(&list), others, "the trust of other folders stays");
+    revoke(folder, 0);
+    // Nothing in it can run any more; its former self is trusted all the same.
+    trust(echo);
+    std::fs::remove_file(pack.join("echo/policy.rhai")).expect("script");
+    std::fs::write(pack.join("echo/rule.yaml"), &rule).expect("rule");
+    revoke(echo, 1);
+    // It is gone altogether, or only a part of it is.
+    for (what, removed) in [(folder, folder), (echo, echo), (folder, echo)] {
+        write("four");
+        trust(folder);
+        std::fs::remove_dir_all(removed).expect("removed");
+        revoke(what, 1);
+    }
+    // The list shows digests, and a digest is enough.
+    write("five");
+    trust(folder);
+    let shown = listed();
+    let mine = shown.lines().find(|line| line.contains("vendor"));
+    let digest = mine.and_then(|line| line.split_whitespace().next());
+    revoke(digest.expect("digest"), 1);
+    revoke("0123456789ab", 1);
+    assert!(listed().contains("nothing is trusted"));
+}
+
 #[test]
 fn drift_is_counted_and_said_by_discover_list_and_doctor() {
     let axiowl = Axiowl::new();

@@ -9,7 +9,7 @@ use crate::setup::{self, Setup};
 use crate::verdicts::{self, Last};
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Listed;
-use axiowl_model::{DiscoverySummary, Verdict, display_safe};
+use axiowl_model::{Verdict, display_safe};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -124,15 +124,12 @@ fn keep_verdict(setup: &Setup, rule: &LoadedRule, pass: &Pass) {
 }
 
 /// What was not understood, and how to keep it for whoever mends the rule.
-pub fn not_understood(pass: &Pass) -> Option<String> {
+pub fn not_understood(pass: &Pass, rule: &LoadedRule) -> Option<String> {
     let line = pass.report.gaps.line();
     if line.is_empty() {
         return None;
     }
-    let DiscoverySummary {
-        verdict, provider, ..
-    } = &pass.summary;
-    Some(verdicts::way_out(*verdict, &line, provider))
+    Some(verdicts::way_out(pass.summary.verdict, &line, rule))
 }
 
 fn print(pass: &Pass, rule: &LoadedRule) {
@@ -159,7 +156,7 @@ fn print(pass: &Pass, rule: &LoadedRule) {
     } else {
         crate::output::say!("  verdict    {}", summary.verdict);
     }
-    if let Some(line) = not_understood(pass) {
+    if let Some(line) = not_understood(pass, rule) {
         crate::output::say!("  unknown    {}", display_safe(&line));
     }
     crate::output::say!("  registry   {}", summary.registry);

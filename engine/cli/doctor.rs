@@ -52,7 +52,7 @@ pub fn run(arguments: &Doctor, common: &Common) -> Outcome {
         }
         let tested = rule.rule.tested.as_ref();
         let tested = tested.map_or(String::new(), |t| format!("{} {}", t.program, t.shown()));
-        let line = not_understood(&pass);
+        let line = not_understood(&pass, rule);
         fits &= !present || matches!(verdict, Verdict::Verified | Verdict::UnverifiedVersion);
         if arguments.json {
             output::json_line(

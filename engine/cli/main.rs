@@ -3,6 +3,7 @@
 //! Nothing is decided here that a library crate could decide.
 
 mod args;
+mod bounds;
 mod caller;
 mod demo;
 mod discover;

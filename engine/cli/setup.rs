@@ -1,6 +1,7 @@
 //! Puts the crates together for one command: world, configuration, rules, registry, edges.
 
 use crate::args::Common;
+use crate::bounds;
 use crate::exit::{Exit, Failure};
 use crate::faults;
 use crate::shelf::Shelf;
@@ -92,7 +93,7 @@ pub fn open_fixture(common: &Common, fixture: &Path) -> Result<Setup, Failure> {
     let own = Own::of_process()?;
     let config = Config::default();
     let rules = load_rules(common, &own, &config, |_| true);
-    let spec = read_world(&fixture.join("world.yaml"))?;
+    let spec = bounds::read_case(fixture)?;
     let world = World::fixture(fixture, &spec);
     open_with(common, own, config, rules, world, &Known::All)
 }
@@ -202,15 +203,21 @@ fn read_file(path: &Path) -> std::io::Result<String> {
     std::fs::read_to_string(path)
 }
 
-/// Reads a world file.
-pub fn read_world(path: &Path) -> Result<WorldSpec, Failure> {
+/// Reads a world file that the user named.
+fn read_world(path: &Path) -> Result<WorldSpec, Failure> {
+    read_world_text(path).map(|(spec, _)| spec)
+}
+
+/// Reads a world file, with its text.
+pub fn read_world_text(path: &Path) -> Result<(WorldSpec, String), Failure> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::new(Exit::Usage, format!("{name}: {error}")))?;
-    WorldSpec::parse(&name, &text).map_err(|diagnostic| {
+    let spec = WorldSpec::parse(&name, &text).map_err(|diagnostic| {
         anstream::eprintln!("{}", diagnostic.coloured());
         Failure::new(Exit::Usage, format!("{name} is no world file"))
-    })
+    })?;
+    Ok((spec, text))
 }
 
 /// The user's own environment: where configuration and state live whatever is examined.

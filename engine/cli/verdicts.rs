@@ -56,11 +56,12 @@ fn path(state: &Path, provider: &str) -> PathBuf {
 }
 
 /// What was not understood, and for a rule that does not fit, where to start mending it: with
-/// the command that keeps a case of it.
-pub fn way_out(verdict: Verdict, line: &str, provider: &str) -> String {
+/// the command that keeps a case of it, in the rule that holds the sources.
+pub fn way_out(verdict: Verdict, line: &str, rule: &LoadedRule) -> String {
     match verdict {
         Verdict::Drift | Verdict::Blind => {
-            format!("{line}; to mend it, start with: axiowl rules capture {provider}")
+            let holder = rule.sources_holder();
+            format!("{line}; to mend it, start with: axiowl rules capture {holder}")
         }
         Verdict::Verified | Verdict::UnverifiedVersion => line.to_owned(),
     }

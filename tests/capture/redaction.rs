@@ -12,7 +12,7 @@ const PLANTED: [&str; 5] = [USER, PROJECT, WORD, "hunter2", "secretvalue"];
 fn planted(axiowl: &Axiowl, provider: &str, case: &Path, words: &[&str]) -> PathBuf {
     let folder = axiowl.path("planted").join(provider);
     copy_tree(case, &folder);
-    let shared = Path::new(ROOT).join("fixtures/homes").join("codex");
+    let shared = Path::new(ROOT).join("rules/codex/fixtures/home");
     if !folder.join("home").is_dir() {
         copy_tree(&shared, &folder.join("home"));
     }
@@ -30,7 +30,8 @@ fn planted(axiowl: &Axiowl, provider: &str, case: &Path, words: &[&str]) -> Path
         let Ok(mut content) = String::from_utf8(bytes) else {
             continue;
         };
-        content = content.replace("../../../../fixtures/homes/codex", "home");
+        content = content.replace("../../../codex/fixtures/home", "home");
+        content = content.replace("../home", "home");
         content = content.replace("/home/dev/projects/", &format!("/home/{USER}/{PROJECT}/"));
         content = content.replace("-home-dev-projects-", &format!("-home-{USER}-{PROJECT}-"));
         content = content.replace("/home/dev", &format!("/home/{USER}"));

@@ -55,7 +55,7 @@ impl Scene {
 
     fn add_codex(&self, sql: impl Fn(&str) -> String) {
         let home = self.axiowl.home();
-        copy_tree(&Path::new(ROOT).join("fixtures/homes/codex"), &home);
+        copy_tree(&Path::new(ROOT).join("rules/codex/fixtures/home"), &home);
         let text = std::fs::read_to_string(home.join(".codex/state_5.sqlite.sql")).expect("sql");
         let database = rusqlite::Connection::open(home.join(".codex/state_5.sqlite")).expect("db");
         database.execute_batch(&sql(&text)).expect("the SQL runs");

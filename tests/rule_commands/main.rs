@@ -3,6 +3,7 @@
 
 #[path = "../program/mod.rs"]
 mod program;
+mod strangers;
 mod trials;
 
 use program::{Axiowl, Run};

@@ -84,9 +84,9 @@ pub enum Action {
     },
     /// Trust the scripts and commands of a rule folder or pack, as they are now
     Trust {
-        /// A rule folder, or a folder of rule folders
+        /// A rule folder, or a folder of rule folders; with --revoke also a digest of --list
         folder: Option<PathBuf>,
-        /// Take the trust back
+        /// Take back every trust that was given for the folder, also when it is gone
         #[arg(long)]
         revoke: bool,
         /// Show what is trusted

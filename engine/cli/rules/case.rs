@@ -1,9 +1,9 @@
 //! A fixture case: a recorded world, the run over it, and what is expected of it.
 
+use crate::bounds;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::pass;
-use crate::setup;
 use axiowl_discover::coverage::Coverage;
 use axiowl_discover::{Options, discover};
 use axiowl_lang::load::LoadedRule;
@@ -54,7 +54,7 @@ pub fn run(
     case: &Case,
     coverage: Option<&Arc<Coverage>>,
 ) -> Result<Value, Failure> {
-    let spec = setup::read_world(&case.dir.join("world.yaml"))?;
+    let spec = bounds::read_case(&case.dir)?;
     let target = spec.target.clone();
     let mut world = World::fixture(&case.dir, &spec).with_native(axiowl_providers::native_facts());
     let state = tempfile::tempdir()?;

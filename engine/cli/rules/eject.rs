@@ -109,6 +109,34 @@ fn skeleton(folder: &RuleFolder, loaded: Option<&LoadedRule>) -> String {
     });
     let label = rule.and_then(|rule| rule.name.as_ref()?.candidates.first());
     let label = label.map_or("a name", |candidate| candidate.label.as_str());
+    let own = |key: &str| loaded.is_none_or(|loaded| loaded.has_own(key));
+    let examples = [
+        ("sources", format!("{place}.path: {{ replace: \"…\" }}")),
+        (
+            "name.reject",
+            "name.reject: { append: [untitled] }".to_owned(),
+        ),
+        (
+            "name.candidates",
+            format!(
+                "name.candidates: {{ append: {{ from: title, label: new title }}, before: {label} }}"
+            ),
+        ),
+        ("proof", format!("proof[{rung}]: {{ remove: true }}")),
+    ];
+    let examples: String = examples
+        .into_iter()
+        .filter(|(key, _)| own(key))
+        .map(|(_, example)| format!("  #   {example}\n"))
+        .collect();
+    let shared = rule.and_then(|rule| rule.shares.as_ref()).map(|shared| {
+        format!(
+            "  #\n  # What it shares from `{shared}` is changed there: axiowl rules eject {shared} \
+             --patch\n",
+            shared = shared.value
+        )
+    });
+    let shared = shared.unwrap_or_default();
     format!(
         "# yaml-language-server: $schema=../patch.schema.json\n\
          #\n\
@@ -124,10 +152,7 @@ fn skeleton(folder: &RuleFolder, loaded: Option<&LoadedRule>) -> String {
          \x20 # A path leads to something that stands in the rule; elements of a list are called by\n\
          \x20 # what tells them apart. Three verbs:\n\
          \x20 #\n\
-         \x20 #   {place}.path: {{ replace: \"…\" }}\n\
-         \x20 #   name.reject: {{ append: [untitled] }}\n\
-         \x20 #   name.candidates: {{ append: {{ from: title, label: new title }}, before: {label} }}\n\
-         \x20 #   proof[{rung}]: {{ remove: true }}\n",
+         {examples}{shared}",
         layer = folder.layer,
         digest = folder.digest(),
     )

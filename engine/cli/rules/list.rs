@@ -70,7 +70,7 @@ pub fn run(common: &Common, json: bool) -> Outcome {
             let provider = loaded.rule.provider.value.as_str();
             let last = verdicts::last(&state, provider);
             if let Some(last) = last.filter(|l| !l.line.is_empty() && l.digest == loaded.digest) {
-                let line = verdicts::way_out(last.verdict, &last.line, provider);
+                let line = verdicts::way_out(last.verdict, &last.line, loaded);
                 crate::output::say!("{provider}: {}", display_safe(&line));
             }
         }

@@ -5,6 +5,7 @@ use super::eject::{rules_folder, write_schemas};
 use super::{edited, shelf, short};
 use crate::args::Common;
 use crate::exit::{Exit, Failure, Outcome};
+use axiowl_lang::stack::Stack;
 use std::path::Path;
 
 /// What the skeleton is made of; `PROVIDER` stands for the provider's key.
@@ -31,6 +32,18 @@ pub fn run(provider: &str, out: Option<&Path>, common: &Common) -> Outcome {
         );
     }
     let shelf = shelf(common)?;
+    let sources = shelf.sources();
+    let stack = Stack::open(&sources);
+    if stack.providers().into_iter().any(|known| known == provider) {
+        return Err(Failure::new(
+            Exit::Failed,
+            format!("there is a rule for `{provider}` already"),
+        )
+        .hint(format!(
+            "`axiowl rules eject {provider} --patch` changes parts of it; for another \
+                     provider, take another key"
+        )));
+    }
     let rules = rules_folder(out, &shelf)?;
     let dir = rules.join(provider);
     if dir.exists() {

@@ -7,7 +7,8 @@ use crate::shelf::Trust;
 use axiowl_lang::load::{Layer, RuleFolder};
 use axiowl_lang::trust;
 use axiowl_model::display_safe;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// Trusts a rule folder or a folder of rule folders, takes the trust back, or lists it.
 pub fn run(folder: Option<&Path>, revoke: bool, list: bool) -> Outcome {
@@ -29,6 +30,9 @@ pub fn run(folder: Option<&Path>, revoke: bool, list: bool) -> Outcome {
                 .hint("`axiowl rules trust DIR`, or `--list`"));
         }
     };
+    if revoke {
+        return take_back(folder, &trust, trusted);
+    }
     let folders = match folder.join("rule.yaml").is_file() {
         true => vec![folder.to_path_buf()],
         false => rule_folders(folder)?,
@@ -53,29 +57,72 @@ pub fn run(folder: Option<&Path>, revoke: bool, list: bool) -> Outcome {
             crate::output::say!("{shown}: nothing in it can run");
             continue;
         }
-        match revoke {
-            true => {
-                let had = trusted.remove(&digest).is_some();
-                changed += usize::from(had);
-                let word = if had {
-                    "no longer trusted"
-                } else {
-                    "was not trusted"
-                };
-                crate::output::say!("{shown} {digest}: {word}");
-            }
-            false => {
-                trusted.insert(digest.clone(), dir.display().to_string());
-                changed += 1;
-                crate::output::say!("{shown} {digest}: trusted, as it is now");
-                for part in parts {
-                    crate::output::say!("  may run {}", display_safe(&part));
-                }
-            }
+        trusted.insert(digest.clone(), dir.display().to_string());
+        changed += 1;
+        crate::output::say!("{shown} {digest}: trusted, as it is now");
+        for part in parts {
+            crate::output::say!("  may run {}", display_safe(&part));
         }
     }
     if changed > 0 {
         trust.write(&trusted)?;
     }
     Ok(Exit::Done)
+}
+
+/// Takes back whatever was trusted of a folder, as it is now or as it once was, and also when
+/// it is gone; or what one digest of the list stands for.
+fn take_back(folder: &Path, trust: &Trust, mut trusted: BTreeMap<String, String>) -> Outcome {
+    let named = folder.to_str().filter(|text| trusted.contains_key(*text));
+    let today = digests_now(folder);
+    let place = settled(&std::path::absolute(folder)?);
+    let given_here = |recorded: &str| {
+        let recorded = settled(Path::new(recorded));
+        recorded == place || recorded.parent() == Some(&place)
+    };
+    let gone: Vec<String> = trusted
+        .iter()
+        .filter(|(digest, recorded)| {
+            named == Some(digest.as_str()) || today.contains(digest) || given_here(recorded)
+        })
+        .map(|(digest, _)| digest.clone())
+        .collect();
+    for digest in &gone {
+        let recorded = trusted.remove(digest).unwrap_or_default();
+        let shown = short(Path::new(&recorded)).display().to_string();
+        crate::output::say!("{} {digest}: no longer trusted", display_safe(&shown));
+    }
+    if gone.is_empty() {
+        let shown = display_safe(&folder.display().to_string());
+        crate::output::say!("{shown}: nothing of it was trusted");
+        return Ok(Exit::Done);
+    }
+    trust.write(&trusted)?;
+    Ok(Exit::Done)
+}
+
+/// The digests of the rules in a folder as they are now. What cannot be read has none; its
+/// trust is found by the path it was given for.
+fn digests_now(folder: &Path) -> Vec<String> {
+    let folders = match folder.join("rule.yaml").is_file() {
+        true => vec![folder.to_path_buf()],
+        false => rule_folders(folder).unwrap_or_default(),
+    };
+    let read = |dir: &PathBuf| RuleFolder::read(dir, Layer::User).ok();
+    folders
+        .iter()
+        .filter_map(read)
+        .map(|read| read.digest())
+        .collect()
+}
+
+/// A path with the links of what still exists of it resolved.
+fn settled(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => settled(parent).join(name),
+        _ => path.to_path_buf(),
+    }
 }

@@ -12,7 +12,7 @@ use crate::tree::{Form, Tree};
 use std::ops::Range;
 
 /// What a rule takes from the one it shares, where it does not give it itself.
-const SHARED: [&str; 10] = [
+pub(crate) const SHARED: [&str; 10] = [
     "roots",
     "home",
     "sources",
@@ -107,6 +107,23 @@ fn taken(own: &Tree, shared: &Tree) -> Vec<Range<usize>> {
 }
 
 impl LoadedRule {
+    /// The provider whose rule holds the sources: its own, or the one it shares. What the
+    /// store has changed is mended there.
+    pub fn sources_holder(&self) -> &str {
+        match &self.rule.shares {
+            Some(shared) if !self.has_own("sources") => shared.as_str(),
+            _ => self.rule.provider.as_str(),
+        }
+    }
+
+    /// Whether a top key, or one below it, stands in the rule itself and not only in the one
+    /// it shares.
+    pub fn has_own(&self, key: &str) -> bool {
+        let own = self.files.first().map_or("", |file| &file.text);
+        let path: Vec<&str> = key.split('.').collect();
+        Tree::of(own).key(&path).is_some()
+    }
+
     /// Every key of the rule's texts with the single values under it, those of lists too.
     pub fn literals(&self) -> Vec<(String, String)> {
         let policy = self.policy.as_ref().map(|p| usize::from(p.file));

@@ -2,8 +2,10 @@
 //!
 //! Only the description; what reads it and builds a world of it is the readers' crate.
 
-use crate::diag::Diagnostic;
+use crate::codes;
+use crate::diag::{Diagnostic, SourceText};
 use crate::parse;
+use crate::tree::Tree;
 use axiowl_model::Timestamp;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
@@ -109,6 +111,14 @@ impl WorldSpec {
             None => format!("{}/.axiowl", self.home.trim_end_matches(['/', '\\'])),
         }
     }
+}
+
+/// An objection to what stands under a key of a world file, at its place.
+pub fn objection(name: &str, text: &str, key: &[&str], message: String, help: &str) -> Diagnostic {
+    let place = Tree::of(text).value(key).unwrap_or(0..0);
+    Diagnostic::error(codes::VALUE, message)
+        .at(&SourceText::new(name, text), place, "leads out")
+        .help(help)
 }
 
 fn default_home() -> String {

@@ -1,4 +1,6 @@
-//! `axiowl rules capture`: a small case out of real files, with every text replaced.
+//! `axiowl rules capture`: a small case out of real files, with the words of its texts
+//! replaced. Numbers, words of closed sets, dates and addresses made of plain short words, and
+//! the SQL of schemas stay.
 //!
 //! It reads what discovery reads and writes into the case folder alone. What it made is run at
 //! once: the sessions in it have to be decided as the real ones are, and no word that was
@@ -50,12 +52,13 @@ pub fn run(arguments: &Capture, common: &Common) -> Outcome {
             .map(|rule| rule.rule.provider.value.clone());
         return Err(no_rule(provider, known));
     };
-    let out = match &arguments.out {
-        Some(out) => std::path::absolute(out)?,
-        None => unused(&shelf(common)?.user().join(provider).join("fixtures")),
+    let named = match &arguments.out {
+        Some(out) => Some(std::path::absolute(out)?),
+        None => None,
     };
-    let occupied = std::fs::read_dir(&out).is_ok_and(|mut entries| entries.next().is_some());
-    if occupied {
+    if let Some(out) = &named
+        && std::fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some())
+    {
         return Err(
             Failure::new(Exit::Failed, format!("{} is not empty", out.display()))
                 .hint("name a folder that does not exist yet"),
@@ -82,6 +85,10 @@ pub fn run(arguments: &Capture, common: &Common) -> Outcome {
         folders,
         others: others.filter(|id| !kept(id)).collect(),
     };
+    let out = match named {
+        Some(out) => out,
+        None => fresh(&shelf(common)?.user().join(provider).join("fixtures"))?,
+    };
     let made = make(&loaded, &setup.world, &chosen, &people, drifted, &out)?;
     if made.kept.is_empty() {
         std::fs::remove_dir_all(&out)?;
@@ -106,7 +113,7 @@ pub fn run(arguments: &Capture, common: &Common) -> Outcome {
     let replayed = replay(&loaded, &chosen, drifted, &made, &out)?;
     match arguments.json {
         true => print_json(&made, &replayed, &out),
-        false => print(&made, &replayed, &chosen, provider, &out),
+        false => print(&made, &replayed, &chosen, loaded.sources_holder(), &out),
     }
     Ok(match replayed.different.is_empty() {
         true => Exit::Done,
@@ -114,15 +121,25 @@ pub fn run(arguments: &Capture, common: &Common) -> Outcome {
     })
 }
 
-/// A folder for a case that is not there yet.
-fn unused(cases: &Path) -> PathBuf {
+/// Makes a folder for a case. That it was not there is what making it says: of two captures at
+/// once, each gets its own.
+fn fresh(cases: &Path) -> Result<PathBuf, Failure> {
+    std::fs::create_dir_all(cases)?;
     let mut out = cases.join("captured");
     let mut number = 1;
-    while out.exists() {
-        number += 1;
-        out = cases.join(format!("captured-{number}"));
+    loop {
+        match std::fs::create_dir(&out) {
+            Ok(()) => return Ok(out),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                number += 1;
+                out = cases.join(format!("captured-{number}"));
+            }
+            Err(error) => {
+                let message = format!("{}: {error}", out.display());
+                return Err(Failure::new(Exit::Failed, message));
+            }
+        }
     }
-    out
 }
 
 /// What is known of all sessions, those that are not kept too.
@@ -289,7 +306,7 @@ fn replay(
     Ok(replayed)
 }
 
-fn print(made: &Made, replayed: &Replayed, chosen: &[Chosen], provider: &str, out: &Path) {
+fn print(made: &Made, replayed: &Replayed, chosen: &[Chosen], holder: &str, out: &Path) {
     let kib = |bytes: u64| format!("{:.1} KiB", bytes as f64 / 1024.0);
     crate::output::say!(
         "kept      {} files, {} of {}, in {}",
@@ -328,7 +345,7 @@ fn print(made: &Made, replayed: &Replayed, chosen: &[Chosen], provider: &str, ou
         true => crate::output::say!("next      read it before you share it"),
         false => {
             crate::output::say!("next      read it before you share it, then mend the rule:");
-            crate::output::say!("          axiowl rules eject {provider} --patch");
+            crate::output::say!("          axiowl rules eject {holder} --patch");
         }
     }
 }

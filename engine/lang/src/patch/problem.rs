@@ -72,7 +72,9 @@ pub(super) fn missed(rule: Rule<'_>, op: &Op<'_>, miss: Miss) -> Problem {
             let name = op.path[step].name();
             let parent = path::shown(&op.path[..step]);
             let known = || known.iter().map(String::as_str);
+            let shared = step == 0 && is_shared(rule, name);
             let help = match correct(name, known(), "what is there") {
+                _ if shared => shared_help(rule, name),
                 help if help.meant.is_some() => help,
                 _ => absent_help(
                     rule,
@@ -131,6 +133,21 @@ fn absent_help(rule: Rule<'_>, op: &Op<'_>, step: usize, name: &str, known: Stri
         .into(),
         false => known.into(),
     }
+}
+
+/// Whether the rule below has a top key only from the rule it shares.
+fn is_shared(rule: Rule<'_>, key: &str) -> bool {
+    crate::effective::SHARED.contains(&key) && rule.tree.scalar(&["shares"]).is_some()
+}
+
+/// A shared key is changed in the rule that holds it, for every rule that shares it.
+fn shared_help(rule: Rule<'_>, key: &str) -> Help {
+    let holder = rule.tree.scalar(&["shares"]).unwrap_or_default();
+    format!(
+        "`{key}` is shared from `{holder}`: change it there, for every rule that shares it; \
+         `axiowl rules eject {holder} --patch` is the way"
+    )
+    .into()
 }
 
 pub(super) fn missed_element(rule: Rule<'_>, list: Found, name: &str, miss: Miss) -> Problem {
