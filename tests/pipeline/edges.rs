@@ -167,3 +167,20 @@ fn what_is_proven_and_has_no_edge_is_listed_and_explained_as_that() {
         assert!(run.stdout.contains(verdict), "{run}");
     }
 }
+
+#[test]
+fn a_folder_of_rules_that_is_not_there_is_named_as_that() {
+    let desk = Desk::new();
+    let run = desk.run(&["--rules", "/nonexistent/rules", "discover", "codex"]);
+    assert_eq!(run.code, 2, "{run}");
+    assert!(
+        run.stderr
+            .contains("the folder of disk rules cannot be read"),
+        "{run}"
+    );
+    assert!(run.stderr.contains("no rule could be loaded"), "{run}");
+    assert!(
+        !run.stderr.contains("for  is broken") && !run.stderr.contains("scopes:"),
+        "{run}"
+    );
+}
