@@ -90,8 +90,13 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
 fn one(setup: &Setup, scope: &str) -> Result<Arc<LoadedRule>, Failure> {
     setup.rules.by_scope(scope).cloned().ok_or_else(|| {
         let known: Vec<String> = setup.rules.scopes().collect();
-        Failure::new(Exit::Usage, format!("there is no scope `{scope}`"))
-            .hint(format!("scopes: {}, all", known.join(", ")))
+        Failure::new(Exit::Usage, format!("there is no scope `{scope}`")).hint(
+            match known.is_empty() {
+                true => "no rule could be loaded, so there is none; `axiowl rules list` shows why"
+                    .into(),
+                false => format!("scopes: {}, all", known.join(", ")),
+            },
+        )
     })
 }
 

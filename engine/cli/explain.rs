@@ -129,7 +129,8 @@ fn one(setup: &Setup, agent: &DiscoveredAgent, json: bool) -> Result<(), Failure
         output::json_line("explanation", fields);
         return Ok(());
     }
-    crate::output::say_part!("{}", explain::chain(agent));
+    let deliverable = axiowl_providers::serves(&agent.key.provider);
+    crate::output::say_part!("{}", explain::chain(agent, deliverable));
     let (state, detail) = send::words(&liveness);
     crate::output::say!("  now       {state}: {}", display_safe(&detail));
     match row {

@@ -53,6 +53,13 @@ pub fn report(rules: &RuleSet) {
             }
         }
         match &problem.instead {
+            // A whole layer, which has no provider to name.
+            _ if problem.provider.is_empty() => {
+                anstream::eprintln!(
+                    "warning: the folder of {} rules cannot be read",
+                    problem.layer
+                )
+            }
             // The rule itself is good; what it shares is not.
             Some(layer) if !broken && *layer == problem.layer => anstream::eprintln!(
                 "warning: the rule for {} uses the shared rule of a lower layer",

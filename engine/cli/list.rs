@@ -36,7 +36,9 @@ fn agents(setup: &Setup, arguments: &List) -> Outcome {
     });
     if arguments.json {
         for row in &rows {
-            output::json_line("agent", output::agent(row));
+            let mut fields = output::agent(row);
+            fields["route"] = has_route(row).into();
+            output::json_line("agent", fields);
         }
         return Ok(Exit::Done);
     }
@@ -53,7 +55,8 @@ fn agents(setup: &Setup, arguments: &List) -> Outcome {
     }
     let now = Timestamp::from(SystemTime::now());
     let mut head = vec!["NAME", "PROVIDER", "SESSION", "SEEN", "FOLDER"];
-    if arguments.all {
+    let reasons = arguments.all || !rows.iter().copied().all(has_route);
+    if reasons {
         head.push("REASON");
     }
     let cells: Vec<Vec<String>> = rows
@@ -66,7 +69,7 @@ fn agents(setup: &Setup, arguments: &List) -> Outcome {
                 output::ago(row.last_seen_at, now),
                 display_safe(&row.cwd),
             ];
-            if arguments.all {
+            if reasons {
                 cells.push(reason(row));
             }
             cells
@@ -76,9 +79,16 @@ fn agents(setup: &Setup, arguments: &List) -> Outcome {
     Ok(Exit::Done)
 }
 
+/// Whether anything delivers to the provider of a row. Proof that a session is there is none.
+fn has_route(row: &AgentRecord) -> bool {
+    axiowl_providers::serves(&row.key.provider)
+}
+
 fn reason(row: &AgentRecord) -> String {
     if !row.enabled {
         "disabled".into()
+    } else if row.sendable && !has_route(row) {
+        "no delivery edge yet".into()
     } else if row.sendable {
         String::new()
     } else if row.last_error.is_empty() {

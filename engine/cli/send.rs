@@ -169,14 +169,35 @@ fn follow(pipeline: &Pipeline, accepted: &Accepted, arguments: &Send) -> Outcome
     if followed.stage() == Stage::Replied {
         show_replies(pipeline, line, arguments.json)?;
     }
-    if let Followed::TimedOut(stage) = followed {
-        anstream::eprintln!(
-            "still {stage} after {:?}; the message goes on: axiowl message {} --follow",
-            arguments.timeout,
+    match followed {
+        Followed::TimedOut(stage) => anstream::eprintln!(
+            "still {stage} {}; the message goes on: axiowl message {} --follow",
+            after(arguments.timeout),
             line.message_id
-        );
+        ),
+        Followed::TurnUnproven => {
+            anstream::eprintln!("{}", turn_unproven(&line.message_id.to_string()))
+        }
+        Followed::Reached(_) | Followed::Ended(_) => {}
     }
     Ok(exit_of(followed.exit_code()))
+}
+
+/// How long was waited, in words.
+fn after(time: std::time::Duration) -> String {
+    if time.is_zero() {
+        "at once".to_owned()
+    } else {
+        format!("after {time:?}")
+    }
+}
+
+/// Why a wait for the turn's end is over though the message was answered.
+fn turn_unproven(id: &str) -> String {
+    format!(
+        "it was answered, and the end of its turn is not proven: it was not seen before the \
+         delivery's deadline, or nobody watches it any more; axiowl message {id} shows what is known"
+    )
 }
 
 /// Prints the answers to a message.

@@ -176,6 +176,43 @@ fn a_message_is_seen_by_its_two_ends_and_by_nobody_else() {
 }
 
 #[test]
+fn the_echo_agent_answers_whoever_asked_and_no_echo() {
+    let scene = Scene::new();
+    let send = |from: &[&str], wait: &str| {
+        let asked = [
+            "send", "--to", "Echo", "--body", "hello", "--json", "--wait", wait,
+        ];
+        let run = scene.0.run(&[&asked[..], from].concat());
+        assert_eq!(run.code, 0, "{from:?}: {run}");
+        run
+    };
+    let run = send(&["--from", "Other"], "reply");
+    assert_eq!(run.lines("reply")[0]["body"], "echo: hello", "{run}");
+    let (turn, answer) = ("turn_done", run.lines("reply")[0]["message_id"].clone());
+    let answer = answer.as_str().expect("an id");
+    // The answer is Other's to read, which takes it and leaves it there.
+    let ended = poll(Duration::from_secs(60), || {
+        let lines = scene.0.run(&["message", answer, "--json"]).lines("stage");
+        lines.iter().any(|line| line["stage"] == turn).then_some(())
+    });
+    assert!(ended.is_some(), "Other never took {answer}");
+    let transcript = format!("home/.axiowl-echo/{OTHER}.jsonl");
+    let other = std::fs::read_to_string(scene.0.path(&transcript)).expect("transcript");
+    assert!(
+        other.contains("echo: hello") && !other.contains("tool_call"),
+        "{other}"
+    );
+    // A name without a session cannot be answered, and that is no mistake of the agent.
+    send(&["--from", "Nobody Here"], "turn");
+    send(&[], "reply");
+    let listed = scene
+        .0
+        .run(&["list", "messages", "--json"])
+        .lines("message");
+    assert_eq!(listed.len(), 5, "{listed:?}");
+}
+
+#[test]
 fn c174_c175_a_proven_sender_is_registered_as_one() {
     let scene = Scene::new();
     let mut host = scene.host();

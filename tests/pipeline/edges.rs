@@ -137,3 +137,50 @@ fn c213_c227_what_cannot_be_delivered_to_refuses_with_what_is_missing_and_nobody
         "no program was started for them"
     );
 }
+
+#[test]
+fn what_is_proven_and_has_no_edge_is_listed_and_explained_as_that() {
+    let desk = Desk::with(&["Beta"]);
+    let plain = desk.run(&["list", "agents"]);
+    assert!(!plain.stdout.contains("REASON"), "{plain}");
+    let rule = "axiowl: 1\nprovider: somebody_new\ntitle: New\nroots: { n: ~/.new }\nsources:\n  s:\n    json: { path: \"{n}/s.json\", each: { at: \"\", fields: { id: /id, title: /title } } }\nrows: { from: s, session: \"somebody_new:session:{id}\" }\nname: { candidates: [ { from: title, label: title } ] }\nproof:\n  - { source: new_proven, when: { id: { present: true } }, grants: [enroll, send] }\n";
+    desk.axiowl
+        .write("home/.config/axiowl/rules/somebody_new/rule.yaml", rule);
+    desk.axiowl
+        .write("home/.new/s.json", r#"[{"id":"n1","title":"Newcomer"}]"#);
+    let run = desk.run(&["discover", "somebody_new"]);
+    assert_eq!(run.code, 0, "{run}");
+    let run = desk.run(&["list", "agents"]);
+    for (name, marked) in [("Newcomer", true), ("Beta", false)] {
+        let line = run.stdout.lines().find(|line| line.contains(name));
+        let line = line.unwrap_or_else(|| panic!("no {name}: {run}"));
+        assert_eq!(line.contains("no delivery edge yet"), marked, "{run}");
+    }
+    for row in desk.run(&["list", "agents", "--json"]).lines("agent") {
+        assert_eq!(row["route"], row["display_name"] == "Beta", "{row}");
+    }
+    for (name, verdict) in [
+        ("Newcomer", "  proven, but nothing can deliver to it yet\n"),
+        ("Beta", "  can be sent to\n"),
+    ] {
+        let run = desk.run(&["explain", name]);
+        assert!(run.stdout.contains(verdict), "{run}");
+    }
+}
+
+#[test]
+fn a_folder_of_rules_that_is_not_there_is_named_as_that() {
+    let desk = Desk::new();
+    let run = desk.run(&["--rules", "/nonexistent/rules", "discover", "codex"]);
+    assert_eq!(run.code, 2, "{run}");
+    assert!(
+        run.stderr
+            .contains("the folder of disk rules cannot be read"),
+        "{run}"
+    );
+    assert!(run.stderr.contains("no rule could be loaded"), "{run}");
+    assert!(
+        !run.stderr.contains("for  is broken") && !run.stderr.contains("scopes:"),
+        "{run}"
+    );
+}

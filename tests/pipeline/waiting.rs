@@ -2,7 +2,10 @@
 //! them; `expired` and `misdelivered`, which have none.
 
 use crate::desk::{Desk, message_id, words};
+use axiowl_test_support::poll;
 use serde_json::json;
+use std::process::Stdio;
+use std::time::Duration;
 
 const SESSION: &str = "0190aaaa-0000-7000-8000-00000000ec40";
 
@@ -78,6 +81,51 @@ fn held_and_queued_are_stages_that_wait_and_are_left_by_an_answer() {
             assert_eq!(copies, 1, "{transcript}");
         }
     }
+}
+
+#[test]
+fn a_wait_for_a_turn_whose_end_nobody_saw_says_so() {
+    let desk = keeping("queued");
+    let arguments = [
+        "send",
+        "--to",
+        "Echo",
+        "--body",
+        "x",
+        "--wait",
+        "turn",
+        "--timeout",
+        "60s",
+    ];
+    let mut command = desk.axiowl.command(&arguments);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let waiting = command.spawn().expect("axiowl runs");
+    let id = poll(Duration::from_secs(30), || {
+        let listed = desk.run(&["list", "messages", "--json"]).lines("message");
+        Some(listed.first()?["message_id"].as_str()?.to_owned())
+    });
+    let id = id.expect("a message");
+    desk.until(&id, &["queued"]);
+    // The next start of the agent reads and answers it, and nobody follows its turn.
+    remove(&desk, "keeps");
+    let next = desk.send("Echo", &["--wait", "reply"]);
+    assert_eq!(next.code, 0, "{next}");
+    let output = waiting.wait_with_output().expect("axiowl ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(8), "{said}");
+    assert!(said.contains("the end of its turn is not proven"), "{said}");
+    assert!(said.contains(&format!("axiowl message {id}")), "{said}");
+}
+
+#[test]
+fn a_wait_of_no_time_ends_at_once() {
+    let desk = keeping("held");
+    let run = desk.send("Echo", &["--wait", "reply", "--timeout", "0s"]);
+    assert_eq!(run.code, 9, "{run}");
+    assert!(
+        run.stderr.contains(" at once; the message goes on"),
+        "{run}"
+    );
 }
 
 #[test]

@@ -8,6 +8,8 @@
 
 use crate::args::{Common, EchoAgent};
 use crate::exit::{Exit, Failure, Outcome};
+use axiowl_pipeline::body::{RelayHeader, unquote};
+use axiowl_pipeline::{AXIOWL_PROVIDER, OPERATOR};
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -73,22 +75,25 @@ fn if_there(path: &Path) -> Result<Option<String>, Failure> {
     }
 }
 
-/// Answers by a tool call, as the header asks; a body without a header is only echoed.
+/// Answers whoever asked by a tool call, as the header says; what nobody can be answered for
+/// is only echoed.
 fn answer(
     transcript: &mut Transcript,
     turn: &str,
     body: &str,
     common: &Common,
 ) -> Result<(), Failure> {
-    let said = axiowl_pipeline::body::unquote(body).unwrap_or_else(|| body.to_owned());
-    let Some(message_id) = header_id(body) else {
+    let said = unquote(body).unwrap_or_else(|| body.to_owned());
+    let Some(asked) = to_answer(body) else {
         transcript
             .write(&json!({ "type": "message", "role": "agent", "turn": turn, "text": said }))?;
         return Ok(());
     };
     // The call stands in the transcript before it is made: that is what proves who called.
     let call = axiowl_model::RunId::new().to_string();
-    let arguments = json!({ "to": "operator", "body": format!("echo: {}", said.trim()), "reply_to": message_id });
+    let arguments = json!({
+        "to": asked.name, "body": format!("echo: {}", said.trim()), "reply_to": asked.message.to_string()
+    });
     transcript.write(&json!({
         "type": "tool_call", "turn": turn, "id": call, "name": "axiowl_send_message", "arguments": arguments
     }))?;
@@ -109,10 +114,14 @@ fn answer(
     Ok(())
 }
 
-/// The message id in the header line.
-fn header_id(body: &str) -> Option<&str> {
-    let rest = body.strip_prefix(axiowl_model::VISIBLE_MARK)?;
-    rest.split_once(']').map(|(id, _)| id)
+/// The header of a message that wants an answer: one from somebody who can get it, and which is
+/// no echo itself, or two of these agents would talk until a guard stops them.
+fn to_answer(body: &str) -> Option<RelayHeader> {
+    let header = RelayHeader::read(body)?.ok()?;
+    let has_address = header.name == OPERATOR || header.provider != AXIOWL_PROVIDER;
+    let way = body.lines().nth(1).unwrap_or_default();
+    let echoed = way.starts_with("hops: ") && way.contains("\" (echo)");
+    (has_address && !echoed).then_some(header)
 }
 
 /// One line of progress for whoever started the agent.

@@ -3,15 +3,17 @@
 use axiowl_model::{DiscoveredAgent, display_safe};
 use std::fmt::Write;
 
-/// The decisions about one row, in order, with the rule's file and line for each.
-pub fn chain(agent: &DiscoveredAgent) -> String {
+/// The decisions about one row, in order, with the rule's file and line for each. `deliverable`
+/// says whether anything delivers to its provider: proof alone does not.
+pub fn chain(agent: &DiscoveredAgent, deliverable: bool) -> String {
     let mut out = String::new();
     let name = agent
         .display_name
         .as_deref()
         .map_or("(no name)".into(), display_safe);
     let verdict = match (agent.has_enrollment_proof, agent.sendable) {
-        (true, true) => "can be sent to".to_owned(),
+        (true, true) if deliverable => "can be sent to".to_owned(),
+        (true, true) => "proven, but nothing can deliver to it yet".to_owned(),
         (true, false) => "enrols, cannot be sent to".to_owned(),
         _ => format!("evidence only: {}", display_safe(&agent.reason)),
     };

@@ -68,6 +68,8 @@ pub struct RelayHeader {
     pub message: MessageId,
     /// The name it shows, as shown.
     pub name: String,
+    /// The provider it shows; AxiOwl itself where the sender has no session.
+    pub provider: String,
 }
 
 impl RelayHeader {
@@ -83,10 +85,12 @@ impl RelayHeader {
         let (id, rest) = line.split_once(']')?;
         let message = id.parse().ok()?;
         let (name, rest) = rest.strip_prefix(" from \"")?.split_once("\" (")?;
-        let (_, rest) = rest.split_once("); answer with axiowl_send_message, reply_to=")?;
+        let (shown, rest) = rest.split_once("); answer with axiowl_send_message, reply_to=")?;
+        let (provider, _) = shown.rsplit_once(", ")?;
         (rest.trim_end() == id).then(|| Self {
             message,
             name: name.to_owned(),
+            provider: provider.to_owned(),
         })
     }
 

@@ -42,7 +42,8 @@ pub enum Resolution<'a> {
         /// By what.
         how: MatchedBy,
     },
-    /// Several rows, none of which may be picked; best first.
+    /// Several rows, none of which may be picked; best first, and only those that can be sent
+    /// to where there are any.
     Ambiguous(Vec<&'a AgentRecord>),
     /// Nothing.
     Miss {
@@ -80,6 +81,10 @@ impl Snapshot {
         };
         let by_name = how >= MatchedBy::DisplayName && !looks_like_session(target);
         if undecided && (!by_name || lookup.strict) {
+            // To choose from what cannot be chosen would help nobody.
+            if targets > 0 {
+                rows.retain(|row| row.is_target());
+            }
             return Resolution::Ambiguous(rows);
         }
         let row = rows.remove(0);

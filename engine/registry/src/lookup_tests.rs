@@ -302,3 +302,32 @@ fn nothing_is_said_of_rows_that_cannot_be_sent_to_when_one_can() {
         ("s1", 1, MatchedBy::DisplayName)
     );
 }
+
+#[test]
+fn a_strict_lookup_names_only_what_can_be_sent_to() {
+    let mut rows: Vec<_> = (0..4)
+        .map(|n| agent("codex", &format!("s{n}"), "Review", n))
+        .collect();
+    rows[2].sendable = false;
+    rows[3].enabled = false;
+    let two = snapshot(rows.clone());
+    let Resolution::Ambiguous(named) = two.resolve("Review", STRICT) else {
+        panic!("two can be sent to");
+    };
+    let named: Vec<_> = named.iter().map(|row| &*row.key.session).collect();
+    assert_eq!(named, ["s1", "s0"]);
+    // One that can is decided, whatever else has its name; among those that cannot, none is.
+    rows[1].enabled = false;
+    let one = snapshot(rows.clone());
+    match one.resolve("Review", STRICT) {
+        Resolution::Found { row, also, .. } => {
+            assert_eq!((&*row.key.session, also.len()), ("s0", 0));
+        }
+        other => panic!("{other:?}"),
+    }
+    rows[0].enabled = false;
+    let none = snapshot(rows);
+    assert!(
+        matches!(none.resolve("Review", STRICT), Resolution::Ambiguous(rows) if rows.len() == 4)
+    );
+}

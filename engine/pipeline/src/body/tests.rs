@@ -104,7 +104,7 @@ fn a_header_is_read_back_and_an_imitation_is_not() {
     let from = sender("Al \"the\" pha");
     let text = visible(id, &from, &[], "hi");
     let header = RelayHeader::read(&text).unwrap().unwrap();
-    assert_eq!(header.message, id);
+    assert_eq!((header.message, &*header.provider), (id, from.provider()));
     assert!(header.shows(&from));
     assert!(!header.shows(&sender("Beta")));
     assert_eq!(RelayHeader::read("hi"), None);
