@@ -298,11 +298,16 @@ fn nothing_that_is_taken_away_makes_a_target_or_a_name() {
         let Ok(cases) = std::fs::read_dir(&fixtures) else {
             continue;
         };
-        // Cases may use each other's homes, so all of them are copied.
+        // Cases may use each other's homes, also those of other rules, so all are copied.
         let folder = tempfile::tempdir().expect("a folder");
-        copy_tree(&fixtures, folder.path());
+        copy_tree(&rules, folder.path());
+        let folder = folder.path().join(provider).join("fixtures");
         for case in cases {
-            let case = folder.path().join(case.expect("case").file_name());
+            let case = folder.join(case.expect("case").file_name());
+            // A home that cases share is none of its own.
+            if !case.join("world.yaml").is_file() {
+                continue;
+            }
             let whole = sessions(rule, &case);
             let files = files(&case);
             for at in spread(files.len(), FILES) {
@@ -313,7 +318,7 @@ fn nothing_that_is_taken_away_makes_a_target_or_a_name() {
                         None => std::fs::remove_file(file).expect("removed"),
                         Some(left) => std::fs::write(file, left).expect("written"),
                     }
-                    let shown = file.strip_prefix(folder.path()).expect("below");
+                    let shown = file.strip_prefix(&folder).expect("below");
                     let shown = shown.display().to_string();
                     for (session, what) in more(&whole, &sessions(rule, &case)) {
                         // Half of the system's settings says nothing of what it says whole.

@@ -5,15 +5,22 @@
 use crate::body::{self, RelayHeader};
 use crate::edge::Target;
 use crate::guard;
-use crate::ledger::{Message, NewMessage};
+use crate::ledger::{LedgerError, Message, NewMessage};
 use crate::pipeline::Pipeline;
 use crate::rejection::{Rejection, Why};
 use crate::reply;
 use crate::request::{Accepted, SendRequest};
 use crate::resolve::{ResolvedTarget, Resolver, SenderClaim};
 use crate::sender::{Hop, OPERATOR, Sender, SenderKind, operator_key};
-use axiowl_model::{MessageId, RunId, Stage, StageLine, Timestamp};
+use axiowl_model::{MessageId, RunId, SessionKey, Stage, StageLine, Timestamp};
 use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// How long a session that answers waits for our look into its transcript: many times what a
+/// worker lets pass between two.
+const LOOK: Duration = Duration::from_secs(2);
+/// How often the ledger is asked meanwhile.
+const GLANCE: Duration = Duration::from_millis(25);
 
 /// What a message is an answer to or a consequence of.
 struct Causes {
@@ -68,6 +75,18 @@ impl Pipeline {
         })
     }
 
+    /// The turn that a session works on for a message of ours. A session may answer before its
+    /// worker has looked into its transcript again; that look is waited for, so that the answer
+    /// is known as one.
+    fn turn_of(&self, key: &SessionKey) -> Result<Option<Message>, LedgerError> {
+        let until = Instant::now() + LOOK;
+        while self.ledger().is_handed_to(key)? && Instant::now() < until {
+            // Another process writes it; the ledger is the only place to learn it from.
+            std::thread::sleep(GLANCE);
+        }
+        self.ledger().open_turn_of(key)
+    }
+
     fn take(&self, id: MessageId, run_id: RunId, request: &SendRequest) -> Result<Accepted, Why> {
         request.check()?;
         guard::body(&request.body, self.limits())?;
@@ -95,7 +114,7 @@ impl Pipeline {
         let carried = self.carried(id, &request.from, &sender)?;
         let turn = match &sender.key {
             Some(key) if sender.kind == SenderKind::Proven && carried.is_none() => {
-                self.ledger().open_turn_of(key)?
+                self.turn_of(key)?
             }
             _ => None,
         };

@@ -48,15 +48,15 @@ impl Bench<'_> {
         Ok(home)
     }
 
-    fn discover(&self, home: &Path, flags: &[&str]) -> Result<Cost, Failure> {
+    /// With no state of its own from before.
+    fn discover(&self, home: &Path) -> Result<Cost, Failure> {
         let own = tempfile::tempdir()?;
-        self.discover_in(home, own.path(), flags)
+        self.discover_in(home, own.path())
     }
 
-    fn discover_in(&self, home: &Path, own: &Path, flags: &[&str]) -> Result<Cost, Failure> {
+    fn discover_in(&self, home: &Path, own: &Path) -> Result<Cost, Failure> {
         let mut args = vec!["discover".to_owned(), "all".to_owned(), "--json".to_owned()];
         args.extend(["--home".to_owned(), home.display().to_string()]);
-        args.extend(flags.iter().map(|&f| f.to_owned()));
         Job {
             program: self.axiowl,
             args,
@@ -81,8 +81,8 @@ impl Bench<'_> {
         let costs = in_turn(
             &mut [
                 &mut || self.scan(&home),
-                &mut || self.discover(&home, &["--no-cache"]),
-                &mut || self.discover_in(&home, kept.path(), &[]),
+                &mut || self.discover(&home),
+                &mut || self.discover_in(&home, kept.path()),
                 &mut || {
                     Job {
                         program: self.axiowl,
@@ -106,7 +106,7 @@ impl Bench<'_> {
         let scanner = costs[0].cpu;
         let names = [
             "hand-written scanner",
-            "`discover all --no-cache`",
+            "`discover all`, for the first time",
             "`discover all`, nothing changed",
             "`--version`",
         ];
@@ -127,9 +127,7 @@ impl Bench<'_> {
         let short = self.home("short", &Plan::reference(1, 0.2, 1.0))?;
         let long = self.home("long", &Plan::reference(1, 0.2, 8.0))?;
         let costs = in_turn(
-            &mut [&mut || self.discover(&short, &["--no-cache"]), &mut || {
-                self.discover(&long, &["--no-cache"])
-            }],
+            &mut [&mut || self.discover(&short), &mut || self.discover(&long)],
             self.rounds,
         )?;
         writeln!(
@@ -161,8 +159,8 @@ impl Bench<'_> {
             let costs = in_turn(
                 &mut [
                     &mut || self.scan(&home),
-                    &mut || self.discover(&home, &["--no-cache"]),
-                    &mut || self.discover_in(&home, kept.path(), &[]),
+                    &mut || self.discover(&home),
+                    &mut || self.discover_in(&home, kept.path()),
                 ],
                 self.rounds.min(5),
             )?;
@@ -210,7 +208,17 @@ impl Bench<'_> {
             let costs = in_turn(
                 &mut [
                     &mut || job(&["list", "agents", "--json"]),
-                    &mut || job(&["send", &middle, "x", "--dry-run", "--json"]),
+                    &mut || {
+                        job(&[
+                            "send",
+                            "--to",
+                            &middle,
+                            "--body",
+                            "x",
+                            "--dry-run",
+                            "--json",
+                        ])
+                    },
                     &mut || {
                         table.reset()?;
                         job(&["discover", "codex-cli", "--json", "--home", &home])

@@ -144,6 +144,30 @@ impl Ledger {
             Ok(found.pop())
         })
     }
+
+    /// Whether a message is being handed to a session and nothing tells yet that it is there.
+    ///
+    /// # Errors
+    /// The database.
+    pub(crate) fn is_handed_to(&self, key: &SessionKey) -> Result<bool, LedgerError> {
+        self.read("look for a handover", |db| {
+            let found = select(
+                db,
+                "provider = ?1 AND node = ?2 AND session = ?3 AND stage IN (?4, ?5)
+                 AND EXISTS (SELECT 1 FROM deliveries WHERE message_id = id
+                     AND started = 1 AND ended_at IS NULL)
+                 ORDER BY ordinal DESC LIMIT 1",
+                (
+                    &key.provider,
+                    &key.node,
+                    &key.session,
+                    Stage::Accepted.as_str(),
+                    Stage::Submitted.as_str(),
+                ),
+            )?;
+            Ok(!found.is_empty())
+        })
+    }
 }
 
 fn select(db: &Connection, condition: &str, values: impl Params) -> Result<Vec<Message>, Trouble> {
