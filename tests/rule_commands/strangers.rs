@@ -86,3 +86,32 @@ fn a_case_that_leads_out_of_its_rules_is_refused_unread() {
         &["Private"],
     );
 }
+
+/// Captures at the same time: each has a folder of its own, whole.
+#[test]
+fn captures_at_once_do_not_share_a_folder() {
+    let axiowl = machine();
+    let start = || {
+        let mut command = axiowl.command(&["rules", "capture", "demo"]);
+        command
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("started")
+    };
+    let all: Vec<_> = (0..6).map(|_| start()).collect();
+    for mut child in all {
+        assert!(child.wait().expect("ended").success());
+    }
+    let cases = axiowl.path("home/.config/axiowl/rules/demo/fixtures");
+    for name in ["captured".to_owned()]
+        .into_iter()
+        .chain((2..7).map(|n| format!("captured-{n}")))
+    {
+        let world = std::fs::read_to_string(cases.join(&name).join("world.yaml"));
+        let world = world.unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(
+            world.contains("Kept are numbers"),
+            "it says what stays: {world}"
+        );
+    }
+}

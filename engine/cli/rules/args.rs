@@ -50,7 +50,7 @@ pub enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Make a small fixture out of real files, with every text replaced
+    /// Make a small fixture out of real files, with the words of its texts replaced
     Capture(Capture),
     /// Write the skeleton of a rule for a new provider, with a case that passes
     New {

@@ -40,7 +40,9 @@ pub fn text(
 ) -> String {
     let asked = asked(loaded);
     let mut out = format!(
-        "# Captured from real files by `axiowl rules capture {}`; every text is replaced.\n",
+        "# Captured from real files by `axiowl rules capture {}`; texts are replaced, piece by piece.\n\
+         # Kept are numbers, terms of closed sets, dates, one or two letters, addresses made of plain\n\
+         # short terms, and the SQL of schemas. Read it before you share it.\n",
         loaded.rule.provider.value
     );
     let _ = writeln!(out, "now: {}", world.now());
