@@ -3,7 +3,7 @@
 //!
 //! Says what stands there and nothing else; what a program printed is the edges' business.
 
-use crate::in_flight;
+use crate::in_flight::{self, Standing};
 use axiowl_pipeline::edge::{Delivery, EdgeContext, Finding, LookError, Progress, Sighting};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -112,7 +112,7 @@ impl<'a> Follow<'a> {
 
 /// Whether a process of ours still has a message in its hands.
 pub(crate) fn is_under_way(context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> bool {
-    in_flight::standing(&context.state_root, delivery.message_id).is_some()
+    in_flight::standing(&context.state_root, delivery.message_id) != Standing::Nobody
 }
 
 /// Looks for a message that an earlier attempt handed over. A process of ours that still has it
@@ -130,12 +130,19 @@ pub(crate) fn find(context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Findin
             }
             Ok(sighting) if sighting != Sighting::default() => return Finding::Seen(sighting),
             Ok(_) => match process {
-                None => return Finding::Absent,
-                Some(pid) if over => {
+                Standing::Nobody => return Finding::Absent,
+                Standing::Process(pid) if over => {
                     let reason = format!("process {pid} still works on an earlier attempt");
                     return Finding::Unknown { reason };
                 }
-                Some(_) => thread::sleep(STARE),
+                Standing::Unnamed if over => {
+                    let reason = "an earlier attempt broke off while it started the program \
+                                  that has the message, which may still work on it";
+                    return Finding::Unknown {
+                        reason: reason.into(),
+                    };
+                }
+                Standing::Process(_) | Standing::Unnamed => thread::sleep(STARE),
             },
         }
     }

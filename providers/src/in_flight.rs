@@ -2,7 +2,9 @@
 //!
 //! Written before the first byte of a message goes out and removed when the process is dead, so
 //! that a worker that follows a killed one knows whether somebody still works on the message.
-//! Lies below AxiOwl's own state folder. Knows no provider.
+//! A program that has the message from its start on is announced before it is started: a worker
+//! that dies in between leaves one that nobody can name. Lies below AxiOwl's own state folder.
+//! Knows no provider.
 
 use crate::processes;
 use axiowl_model::MessageId;
@@ -28,13 +30,31 @@ impl Trace {
     /// # Errors
     /// When the state folder cannot be written.
     pub fn leave(state_root: &Path, message: MessageId, pid: u32) -> io::Result<Self> {
+        let trace = Self::announce(state_root, message)?;
+        trace.name(pid)?;
+        Ok(trace)
+    }
+
+    /// Notes that a process which has a message in its hands is about to be started.
+    ///
+    /// # Errors
+    /// When the state folder cannot be written. Nothing may be started then.
+    pub fn announce(state_root: &Path, message: MessageId) -> io::Result<Self> {
         let path = place(state_root, message);
         if let Some(folder) = path.parent() {
             private_folder(folder)?;
         }
-        let line = json!({ "pid": pid, "start": processes::start_of(pid) });
-        write_private(&path, &format!("{line}\n"))?;
+        write_private(&path, "{}\n")?;
         Ok(Self { path })
+    }
+
+    /// Says which process it became.
+    ///
+    /// # Errors
+    /// When the state folder cannot be written.
+    pub fn name(&self, pid: u32) -> io::Result<()> {
+        let line = json!({ "pid": pid, "start": processes::start_of(pid) });
+        write_private(&self.path, &format!("{line}\n"))
     }
 }
 
@@ -44,20 +64,39 @@ impl Drop for Trace {
     }
 }
 
-/// The process group of an earlier delivery of this message, while it is alive.
-pub(crate) fn standing(state_root: &Path, message: MessageId) -> Option<u32> {
+/// Who still has a message in its hands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nobody that we started.
+    Nobody,
+    /// The process group of an earlier delivery, which is alive.
+    Process(u32),
+    /// An earlier delivery was about to start a program, and may have.
+    Unnamed,
+}
+
+/// Who of an earlier delivery still works on a message.
+pub(crate) fn standing(state_root: &Path, message: MessageId) -> Standing {
     let path = place(state_root, message);
     let text = match fs::metadata(&path) {
-        Ok(meta) if meta.len() <= LARGEST => fs::read_to_string(&path).ok()?,
-        _ => return None,
+        Ok(meta) if meta.len() <= LARGEST => fs::read_to_string(&path),
+        // A trace is never that large, and one that is not there says that nobody is.
+        _ => return Standing::Nobody,
     };
-    let trace: Value = serde_json::from_str(&text).ok()?;
-    let pid = u32::try_from(trace["pid"].as_u64()?).ok()?;
-    let alive = processes::group_alive(pid, trace["start"].as_str());
-    if !alive {
-        let _ = fs::remove_file(&path);
+    let trace = text
+        .ok()
+        .and_then(|text| serde_json::from_str::<Value>(&text).ok());
+    let pid = trace.as_ref().and_then(|trace| trace["pid"].as_u64());
+    // What a crash cut off while it was written stood before a start or right behind one.
+    let Some(pid) = pid.and_then(|pid| u32::try_from(pid).ok()) else {
+        return Standing::Unnamed;
+    };
+    let start = trace.as_ref().and_then(|trace| trace["start"].as_str());
+    if processes::group_alive(pid, start) {
+        return Standing::Process(pid);
     }
-    alive.then_some(pid)
+    let _ = fs::remove_file(&path);
+    Standing::Nobody
 }
 
 fn place(state_root: &Path, message: MessageId) -> PathBuf {
@@ -90,21 +129,24 @@ mod tests {
     fn a_trace_stands_as_long_as_its_group_lives_and_goes_with_it() {
         let state = tempfile::tempdir().unwrap();
         let message = MessageId::new();
-        assert_eq!(standing(state.path(), message), None);
+        assert_eq!(standing(state.path(), message), Standing::Nobody);
         let mut child = Command::new("sleep")
             .arg("600")
             .stdin(Stdio::null())
             .process_group(0)
             .spawn()
             .unwrap();
-        let trace = Trace::leave(state.path(), message, child.id()).unwrap();
-        assert_eq!(standing(state.path(), message), Some(child.id()));
-        assert_eq!(standing(state.path(), MessageId::new()), None);
+        let trace = Trace::announce(state.path(), message).unwrap();
+        assert_eq!(standing(state.path(), message), Standing::Unnamed);
+        trace.name(child.id()).unwrap();
+        let of_child = Standing::Process(child.id());
+        assert_eq!(standing(state.path(), message), of_child);
+        assert_eq!(standing(state.path(), MessageId::new()), Standing::Nobody);
         child.kill().unwrap();
         // A dead process that nobody has reaped yet works on nothing.
         let path = place(state.path(), message);
         let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
-        while standing(state.path(), message).is_some() {
+        while standing(state.path(), message) != Standing::Nobody {
             assert!(std::time::Instant::now() < until, "a killed process ends");
             std::thread::yield_now();
         }
@@ -120,9 +162,9 @@ mod tests {
         let trace = Trace::leave(state.path(), message, std::process::id()).unwrap();
         let foreign = json!({ "pid": std::process::id(), "start": "1" }).to_string();
         fs::write(&trace.path, foreign).unwrap();
-        assert_eq!(standing(state.path(), message), None);
-        fs::create_dir_all(state.path().join(FOLDER)).unwrap();
+        assert_eq!(standing(state.path(), message), Standing::Nobody);
+        // Half a trace was cut off at a moment when a program may have been started.
         fs::write(&trace.path, "{\"pid\":").unwrap();
-        assert_eq!(standing(state.path(), message), None);
+        assert_eq!(standing(state.path(), message), Standing::Unnamed);
     }
 }

@@ -12,6 +12,7 @@ use axiowl_model::{Evidence, clip, display_safe};
 use axiowl_pipeline::edge::{
     Delivery, EdgeContext, EdgeError, LookError, Progress, Sighting, TurnEnd,
 };
+use std::io;
 use std::time::{Duration, Instant};
 
 /// How long a program may take to end after its last word.
@@ -79,9 +80,22 @@ pub(crate) struct Turn<'a> {
     pub delivery: &'a Delivery<'a>,
 }
 
+fn start(program: &Program<'_>) -> Result<Running, EdgeError> {
+    Running::start(program).map_err(|error| EdgeError::NotSubmitted {
+        reason: error.to_string(),
+    })
+}
+
+/// A delivery that leaves no trace must not begin.
+fn unnoted(error: io::Error) -> EdgeError {
+    EdgeError::NotSubmitted {
+        reason: format!("the delivery could not be noted in the state folder: {error}"),
+    }
+}
+
 impl Turn<'_> {
-    /// Starts the program, which takes the message from its arguments or as `input`, and listens
-    /// to its end.
+    /// Starts the program, which takes the message as `input` or has it from its start on, and
+    /// listens to its end.
     pub fn run(
         &self,
         program: &Program<'_>,
@@ -93,31 +107,39 @@ impl Turn<'_> {
         progress(Progress::Starting {
             route: route.to_owned(),
         });
-        let mut running = Running::start(program).map_err(|error| EdgeError::NotSubmitted {
-            reason: error.to_string(),
-        })?;
-        self.note(&mut running)?;
-        if let Some(input) = input {
-            running.send(input.to_vec());
-        }
+        let mut running = match input {
+            Some(input) => {
+                let mut running = start(program)?;
+                self.note(&mut running)?;
+                running.send(input.to_vec());
+                running
+            }
+            None => self.start_with_message(program)?,
+        };
         running.close_input();
         self.listen(running, listener, progress)
+    }
+
+    /// Starts a program whose arguments are, or lead to, the message.
+    fn start_with_message(&self, program: &Program<'_>) -> Result<Running, EdgeError> {
+        let message = self.delivery.message_id;
+        let trace = Trace::announce(&self.context.state_root, message).map_err(unnoted)?;
+        let mut running = start(program)?;
+        let named = trace.name(running.id());
+        running.keep(trace);
+        // It has the message already; ending it takes nothing back for certain.
+        named.map_err(|error| EdgeError::Uncertain {
+            reason: format!("the program was stopped, since it could not be noted: {error}"),
+        })?;
+        Ok(running)
     }
 
     /// Notes in the state folder that the program is about to have the message.
     pub fn note(&self, running: &mut Running) -> Result<(), EdgeError> {
         let message = self.delivery.message_id;
-        match Trace::leave(&self.context.state_root, message, running.id()) {
-            Ok(trace) => {
-                running.keep(trace);
-                Ok(())
-            }
-            Err(error) => {
-                let reason =
-                    format!("the delivery could not be noted in the state folder: {error}");
-                Err(EdgeError::NotSubmitted { reason })
-            }
-        }
+        let trace = Trace::leave(&self.context.state_root, message, running.id());
+        running.keep(trace.map_err(unnoted)?);
+        Ok(())
     }
 
     /// Listens to a program that has the message, to the end of the turn.
