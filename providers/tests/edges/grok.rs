@@ -232,3 +232,26 @@ fn an_earlier_attempt_is_looked_up_in_the_session_s_own_updates() {
     fs::remove_file(&scene.transcript).unwrap();
     assert!(matches!(scene.find(LONG), Finding::Unknown { .. }));
 }
+
+#[test]
+fn a_death_while_grok_was_started_leaves_nobody_sure() {
+    // It has the message as soon as it runs, so the trace stands before it does.
+    let noted = scene(&format!(
+        "cat \"$H\"/state/in-flight/* > \"$H/noted\"; {GOOD}"
+    ));
+    noted
+        .deliver(LONG)
+        .is(&["starting", "submitted", "seen", "turn_done"], "ok");
+    assert!(noted.read("noted").starts_with('{'));
+    // A worker that dies right then leaves a trace that names no process.
+    let scene = scene(GOOD);
+    assert_eq!(scene.find(LONG), Finding::Absent);
+    fs::create_dir_all(scene.file("state/in-flight")).unwrap();
+    let trace = scene.file(&format!("state/in-flight/{}.json", scene.message));
+    fs::write(&trace, "{}\n").unwrap();
+    let Finding::Unknown { reason } = scene.find(Duration::from_millis(200)) else {
+        panic!("it may run")
+    };
+    assert!(reason.contains("may still work on it"), "{reason}");
+    assert_eq!(runs(&scene), 0, "and nothing is started");
+}
