@@ -2,13 +2,13 @@
 //! sends proves who is calling, sub-agents are told apart, and an answer settles the message it
 //! answers. Only the model is simulated.
 
+mod owl;
 mod program;
 
 use axiowl_test_support::{ClientHome, Clients, MockModel, or_skip};
-use program::Run;
+use owl::axiowl;
 use serde_json::{Value, json};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 const AXIOWL: &str = env!("CARGO_BIN_EXE_axiowl");
 
@@ -38,22 +38,6 @@ fn install(home: &ClientHome) {
         "\n[mcp_servers.axiowl]\ncommand = {AXIOWL:?}\nargs = [\"mcp\"]\ntool_timeout_sec = 120\nstartup_timeout_sec = 60\n"
     );
     std::fs::write(&path, text + server.as_str()).expect("codex's configuration");
-}
-
-fn axiowl(home: &ClientHome, arguments: &[&str]) -> Run {
-    let output = Command::new(AXIOWL)
-        .env_clear()
-        .envs(home.env())
-        .env("NO_COLOR", "1")
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .expect("axiowl runs");
-    Run {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
 }
 
 /// The evidence log's lines about callers.

@@ -6,13 +6,11 @@
 
 use crate::child::{Ending, Program};
 use crate::environment::Environment;
-use crate::follow;
-use crate::ground::{self, Ground, not_now};
+use crate::ground::{self, Ground};
 use crate::one_turn::{Listener, Printed, Said, Turn, words};
+use crate::resume::Resume;
 use axiowl_model::{Evidence, display_safe};
-use axiowl_pipeline::edge::{
-    Delivery, Edge, EdgeContext, EdgeError, Finding, Liveness, Progress, Target,
-};
+use axiowl_pipeline::edge::{Delivery, EdgeContext, EdgeError, Liveness, Progress, Target};
 use std::ffi::OsString;
 
 const ROUTE: &str = "resume (agy --conversation … -p)";
@@ -20,28 +18,28 @@ const ROUTE: &str = "resume (agy --conversation … -p)";
 /// The edge of `antigravity_cli`.
 pub(crate) struct AntigravityCli;
 
-impl Edge for AntigravityCli {
+impl Resume for AntigravityCli {
+    type Ready = Ground;
+
     fn provider(&self) -> &'static str {
         "antigravity_cli"
     }
 
-    fn probe(&self, context: &EdgeContext<'_>, target: &Target) -> Liveness {
-        match examine(context, target) {
-            Ok(_) => Liveness::Idle {
-                route: ROUTE.into(),
-            },
-            Err(liveness) => liveness,
-        }
+    fn examine(&self, context: &EdgeContext<'_>, target: &Target) -> Result<Ground, Liveness> {
+        examine(context, target)
     }
 
-    fn submit(
+    fn route(&self, _ready: &Ground) -> &'static str {
+        ROUTE
+    }
+
+    fn hand_over(
         &self,
         context: &EdgeContext<'_>,
         delivery: &Delivery<'_>,
+        ground: Ground,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), EdgeError> {
-        ground::is_real(context)?;
-        let ground = examine(context, delivery.target).map_err(not_now)?;
         let program = program(context, delivery, &ground);
         let mut listener = Words {
             session: ground.session.clone(),
@@ -54,19 +52,6 @@ impl Edge for AntigravityCli {
             delivery,
         };
         turn.run(&program, None, ROUTE, &mut listener, progress)
-    }
-
-    fn find(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {
-        follow::find(context, delivery)
-    }
-
-    /// Our own process, or whoever has the conversation open.
-    fn is_under_way(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> bool {
-        follow::is_under_way(context, delivery)
-            || matches!(
-                self.probe(context, delivery.target),
-                Liveness::Closed { .. }
-            )
     }
 }
 

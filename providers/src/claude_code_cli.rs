@@ -10,13 +10,12 @@ mod verdict;
 
 use crate::child::{Ending, Next, Program, Running};
 use crate::environment::Environment;
-use crate::follow::{self, Follow, stop_at};
+use crate::follow::{Follow, stop_at};
 use crate::ground::{self, Ground, not_now};
 use crate::in_flight::Trace;
+use crate::resume::Resume;
 use crate::version::{self, Version};
-use axiowl_pipeline::edge::{
-    Delivery, Edge, EdgeContext, EdgeError, Finding, Liveness, Progress, Target,
-};
+use axiowl_pipeline::edge::{Delivery, EdgeContext, EdgeError, Liveness, Progress, Target};
 use serde_json::json;
 use std::ffi::OsString;
 use std::fs;
@@ -45,28 +44,28 @@ const ROUTE: &str = "resume (claude -p --resume)";
 /// The edge of `claude_code_cli`.
 pub(crate) struct ClaudeCodeCli;
 
-impl Edge for ClaudeCodeCli {
+impl Resume for ClaudeCodeCli {
+    type Ready = Ground;
+
     fn provider(&self) -> &'static str {
         "claude_code_cli"
     }
 
-    fn probe(&self, context: &EdgeContext<'_>, target: &Target) -> Liveness {
-        match examine(context, target) {
-            Ok(_) => Liveness::Idle {
-                route: ROUTE.into(),
-            },
-            Err(liveness) => liveness,
-        }
+    fn examine(&self, context: &EdgeContext<'_>, target: &Target) -> Result<Ground, Liveness> {
+        examine(context, target)
     }
 
-    fn submit(
+    fn route(&self, _ready: &Ground) -> &'static str {
+        ROUTE
+    }
+
+    fn hand_over(
         &self,
         context: &EdgeContext<'_>,
         delivery: &Delivery<'_>,
+        ground: Ground,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), EdgeError> {
-        ground::is_real(context)?;
-        let ground = examine(context, delivery.target).map_err(not_now)?;
         sign_in(context, delivery, &ground)?;
         // Asking took time; somebody may have opened the session meanwhile.
         let ground = examine(context, delivery.target).map_err(not_now)?;
@@ -82,19 +81,6 @@ impl Edge for ClaudeCodeCli {
             progress(Progress::TurnDone(evidence));
         }
         Ok(())
-    }
-
-    fn find(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {
-        follow::find(context, delivery)
-    }
-
-    /// Our own process, or whoever has the session open.
-    fn is_under_way(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> bool {
-        follow::is_under_way(context, delivery)
-            || matches!(
-                self.probe(context, delivery.target),
-                Liveness::Closed { .. }
-            )
     }
 }
 

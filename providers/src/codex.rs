@@ -14,11 +14,9 @@ mod verdict;
 use crate::child::Program;
 use crate::codex_store::{Rollout, Store};
 use crate::environment::Environment;
-use crate::follow;
 use crate::ground::{self, Ground, not_now};
-use axiowl_pipeline::edge::{
-    Delivery, Edge, EdgeContext, EdgeError, Finding, Liveness, Progress, Target,
-};
+use crate::resume::Resume;
+use axiowl_pipeline::edge::{Delivery, EdgeContext, EdgeError, Liveness, Progress, Target};
 use std::ffi::OsString;
 
 const ROUTE: &str = "private codex app-server (thread/resume, turn/start)";
@@ -37,28 +35,28 @@ impl Codex {
     pub const AGENTS: Self = Self { provider: "codex" };
 }
 
-impl Edge for Codex {
+impl Resume for Codex {
+    type Ready = Ground;
+
     fn provider(&self) -> &'static str {
         self.provider
     }
 
-    fn probe(&self, context: &EdgeContext<'_>, target: &Target) -> Liveness {
-        match examine(context, target) {
-            Ok(_) => Liveness::Idle {
-                route: ROUTE.into(),
-            },
-            Err(liveness) => liveness,
-        }
+    fn examine(&self, context: &EdgeContext<'_>, target: &Target) -> Result<Ground, Liveness> {
+        examine(context, target)
     }
 
-    fn submit(
+    fn route(&self, _ready: &Ground) -> &'static str {
+        ROUTE
+    }
+
+    fn hand_over(
         &self,
         context: &EdgeContext<'_>,
         delivery: &Delivery<'_>,
+        ground: Ground,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), EdgeError> {
-        ground::is_real(context)?;
-        let ground = examine(context, delivery.target).map_err(not_now)?;
         let run = Run {
             context,
             delivery,
@@ -71,19 +69,6 @@ impl Edge for Codex {
                 exec::deliver(&run, &why, progress)
             }
         }
-    }
-
-    fn find(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {
-        follow::find(context, delivery)
-    }
-
-    /// Our own process, or whoever has the session open.
-    fn is_under_way(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> bool {
-        follow::is_under_way(context, delivery)
-            || matches!(
-                self.probe(context, delivery.target),
-                Liveness::Closed { .. }
-            )
     }
 }
 

@@ -9,12 +9,10 @@ mod in_use;
 
 use crate::child::Program;
 use crate::environment::Environment;
-use crate::follow;
-use crate::ground::{self, Ground, not_now};
+use crate::ground::{self, Ground};
 use crate::one_turn::Turn;
-use axiowl_pipeline::edge::{
-    Delivery, Edge, EdgeContext, EdgeError, Finding, Liveness, Progress, Target,
-};
+use crate::resume::Resume;
+use axiowl_pipeline::edge::{Delivery, EdgeContext, EdgeError, Liveness, Progress, Target};
 use std::ffi::OsString;
 
 const ROUTE: &str = "resume (copilot --resume, message on standard input)";
@@ -25,28 +23,28 @@ const ALLOWED_TOOL: &str = "--allow-tool=axiowl(axiowl_send_message)";
 /// The edge of `copilot_cli`.
 pub(crate) struct CopilotCli;
 
-impl Edge for CopilotCli {
+impl Resume for CopilotCli {
+    type Ready = Ground;
+
     fn provider(&self) -> &'static str {
         "copilot_cli"
     }
 
-    fn probe(&self, context: &EdgeContext<'_>, target: &Target) -> Liveness {
-        match examine(context, target) {
-            Ok(_) => Liveness::Idle {
-                route: ROUTE.into(),
-            },
-            Err(liveness) => liveness,
-        }
+    fn examine(&self, context: &EdgeContext<'_>, target: &Target) -> Result<Ground, Liveness> {
+        examine(context, target)
     }
 
-    fn submit(
+    fn route(&self, _ready: &Ground) -> &'static str {
+        ROUTE
+    }
+
+    fn hand_over(
         &self,
         context: &EdgeContext<'_>,
         delivery: &Delivery<'_>,
+        ground: Ground,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), EdgeError> {
-        ground::is_real(context)?;
-        let ground = examine(context, delivery.target).map_err(not_now)?;
         let program = program(context, delivery, &ground);
         let mut listener = events::Events::new(&ground.session, delivery.message_id);
         let turn = Turn {
@@ -56,19 +54,6 @@ impl Edge for CopilotCli {
         };
         let body = Some(delivery.visible_body.as_bytes());
         turn.run(&program, body, ROUTE, &mut listener, progress)
-    }
-
-    fn find(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {
-        follow::find(context, delivery)
-    }
-
-    /// Our own process, or whoever has the session in use.
-    fn is_under_way(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> bool {
-        follow::is_under_way(context, delivery)
-            || matches!(
-                self.probe(context, delivery.target),
-                Liveness::Closed { .. }
-            )
     }
 }
 

@@ -10,13 +10,11 @@ mod stream;
 
 use crate::child::Program;
 use crate::environment::Environment;
-use crate::follow;
-use crate::ground::{self, Ground, Missing, not_now};
+use crate::ground::{self, Ground, Missing};
 use crate::one_turn::Turn;
 use crate::processes;
-use axiowl_pipeline::edge::{
-    Delivery, Edge, EdgeContext, EdgeError, Finding, Liveness, Progress, Target,
-};
+use crate::resume::Resume;
+use axiowl_pipeline::edge::{Delivery, EdgeContext, EdgeError, Liveness, Progress, Target};
 use axiowl_sources::record::md5_matches;
 use std::ffi::OsString;
 use std::fs;
@@ -30,28 +28,28 @@ const PROGRAMS: [&str; 2] = ["cursor-agent", "agent"];
 /// The edge of `cursor_cli`.
 pub(crate) struct CursorCli;
 
-impl Edge for CursorCli {
+impl Resume for CursorCli {
+    type Ready = Chat;
+
     fn provider(&self) -> &'static str {
         "cursor_cli"
     }
 
-    fn probe(&self, context: &EdgeContext<'_>, target: &Target) -> Liveness {
-        match examine(context, target) {
-            Ok(chat) => Liveness::Idle {
-                route: chat.kind.route().into(),
-            },
-            Err(liveness) => liveness,
-        }
+    fn examine(&self, context: &EdgeContext<'_>, target: &Target) -> Result<Chat, Liveness> {
+        examine(context, target)
     }
 
-    fn submit(
+    fn route(&self, ready: &Chat) -> &'static str {
+        ready.kind.route()
+    }
+
+    fn hand_over(
         &self,
         context: &EdgeContext<'_>,
         delivery: &Delivery<'_>,
+        chat: Chat,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), EdgeError> {
-        ground::is_real(context)?;
-        let chat = examine(context, delivery.target).map_err(not_now)?;
         let turn = Turn {
             name: NAME,
             context,
@@ -81,19 +79,6 @@ impl Edge for CursorCli {
             }
         }
     }
-
-    fn find(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {
-        follow::find(context, delivery)
-    }
-
-    /// Our own process, or whoever has the chat open.
-    fn is_under_way(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> bool {
-        follow::is_under_way(context, delivery)
-            || matches!(
-                self.probe(context, delivery.target),
-                Liveness::Closed { .. }
-            )
-    }
 }
 
 /// Which of the two stores a chat lies in.
@@ -115,7 +100,7 @@ impl Kind {
 
 /// A chat that is there.
 #[derive(Debug)]
-struct Chat {
+pub(crate) struct Chat {
     ground: Ground,
     kind: Kind,
 }

@@ -13,10 +13,9 @@ use crate::follow;
 use crate::ground::{self, Ground, not_now};
 use crate::one_turn::Turn;
 use crate::processes;
+use crate::resume::Resume;
 use axiowl_model::Timestamp;
-use axiowl_pipeline::edge::{
-    Delivery, Edge, EdgeContext, EdgeError, Finding, Liveness, Progress, Target,
-};
+use axiowl_pipeline::edge::{Delivery, EdgeContext, EdgeError, Liveness, Progress, Target};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -32,28 +31,29 @@ const FIRST_LINE: u64 = 64 * 1024;
 /// The edge of `gemini_cli`.
 pub(crate) struct GeminiCli;
 
-impl Edge for GeminiCli {
+impl Resume for GeminiCli {
+    /// With the files it stands in.
+    type Ready = (Ground, Vec<PathBuf>);
+
     fn provider(&self) -> &'static str {
         "gemini_cli"
     }
 
-    fn probe(&self, context: &EdgeContext<'_>, target: &Target) -> Liveness {
-        match examine(context, target) {
-            Ok(_) => Liveness::Idle {
-                route: ROUTE.into(),
-            },
-            Err(liveness) => liveness,
-        }
+    fn examine(&self, context: &EdgeContext<'_>, target: &Target) -> Result<Self::Ready, Liveness> {
+        examine(context, target)
     }
 
-    fn submit(
+    fn route(&self, _ready: &Self::Ready) -> &'static str {
+        ROUTE
+    }
+
+    fn hand_over(
         &self,
         context: &EdgeContext<'_>,
         delivery: &Delivery<'_>,
+        (_, files): Self::Ready,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), EdgeError> {
-        ground::is_real(context)?;
-        let (_, files) = examine(context, delivery.target).map_err(not_now)?;
         if !wait_for_another_minute(&files, delivery) {
             let reason = "the session was made in this very minute, and Gemini would write over \
                           its file; send again in a minute";
@@ -72,19 +72,6 @@ impl Edge for GeminiCli {
         };
         let body = Some(delivery.visible_body.as_bytes());
         turn.run(&program, body, ROUTE, &mut listener, progress)
-    }
-
-    fn find(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {
-        follow::find(context, delivery)
-    }
-
-    /// Our own process, or whoever works in the project.
-    fn is_under_way(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> bool {
-        follow::is_under_way(context, delivery)
-            || matches!(
-                self.probe(context, delivery.target),
-                Liveness::Closed { .. }
-            )
     }
 }
 

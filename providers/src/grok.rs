@@ -6,13 +6,11 @@
 
 use crate::child::{Ending, Program};
 use crate::environment::Environment;
-use crate::follow;
-use crate::ground::{self, Ground, not_now};
+use crate::ground::{self, Ground};
 use crate::one_turn::{Listener, Printed, Said, Turn, words};
+use crate::resume::Resume;
 use axiowl_model::{Evidence, display_safe};
-use axiowl_pipeline::edge::{
-    Delivery, Edge, EdgeContext, EdgeError, Finding, Liveness, Progress, Target,
-};
+use axiowl_pipeline::edge::{Delivery, EdgeContext, EdgeError, Liveness, Progress, Target};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;
@@ -26,28 +24,28 @@ const LARGEST: u64 = 8 * 1024 * 1024;
 /// The edge of `grok`.
 pub(crate) struct Grok;
 
-impl Edge for Grok {
+impl Resume for Grok {
+    type Ready = Ground;
+
     fn provider(&self) -> &'static str {
         "grok"
     }
 
-    fn probe(&self, context: &EdgeContext<'_>, target: &Target) -> Liveness {
-        match examine(context, target) {
-            Ok(_) => Liveness::Idle {
-                route: ROUTE.into(),
-            },
-            Err(liveness) => liveness,
-        }
+    fn examine(&self, context: &EdgeContext<'_>, target: &Target) -> Result<Ground, Liveness> {
+        examine(context, target)
     }
 
-    fn submit(
+    fn route(&self, _ready: &Ground) -> &'static str {
+        ROUTE
+    }
+
+    fn hand_over(
         &self,
         context: &EdgeContext<'_>,
         delivery: &Delivery<'_>,
+        ground: Ground,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), EdgeError> {
-        ground::is_real(context)?;
-        let ground = examine(context, delivery.target).map_err(not_now)?;
         let body = BodyFile::write(context, delivery).map_err(|error| EdgeError::NotSubmitted {
             reason: format!("the message could not be laid down for Grok: {error}"),
         })?;
@@ -63,19 +61,6 @@ impl Edge for Grok {
             delivery,
         };
         turn.run(&program, None, ROUTE, &mut listener, progress)
-    }
-
-    fn find(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {
-        follow::find(context, delivery)
-    }
-
-    /// Our own process, or whoever has the session open.
-    fn is_under_way(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> bool {
-        follow::is_under_way(context, delivery)
-            || matches!(
-                self.probe(context, delivery.target),
-                Liveness::Closed { .. }
-            )
     }
 }
 

@@ -35,6 +35,7 @@ mod one_turn;
 mod opencode_cli;
 mod opencode_facts;
 mod processes;
+mod resume;
 mod version;
 
 use axiowl_pipeline::edge::Edge;
@@ -42,6 +43,7 @@ use axiowl_pipeline::identity::IdentityVerifier;
 use axiowl_sources::NativeFacts;
 pub use hooks::{Heard, hear};
 pub use identity::host_processes;
+use resume::Resuming;
 use std::sync::Arc;
 
 /// The delivery edges of this build, for the pipeline's edge table: those that deliver, and
@@ -59,15 +61,15 @@ pub fn serves(provider: &str) -> bool {
 
 fn delivering() -> Vec<Box<dyn Edge>> {
     vec![
-        Box::new(antigravity_cli::AntigravityCli),
-        Box::new(claude_code_cli::ClaudeCodeCli),
-        Box::new(codex::Codex::CLI),
-        Box::new(codex::Codex::AGENTS),
-        Box::new(copilot_cli::CopilotCli),
-        Box::new(cursor_cli::CursorCli),
+        Box::new(Resuming(antigravity_cli::AntigravityCli)),
+        Box::new(Resuming(claude_code_cli::ClaudeCodeCli)),
+        Box::new(Resuming(codex::Codex::CLI)),
+        Box::new(Resuming(codex::Codex::AGENTS)),
+        Box::new(Resuming(copilot_cli::CopilotCli)),
+        Box::new(Resuming(cursor_cli::CursorCli)),
         Box::new(echo::Echo),
-        Box::new(gemini_cli::GeminiCli),
-        Box::new(grok::Grok),
+        Box::new(Resuming(gemini_cli::GeminiCli)),
+        Box::new(Resuming(grok::Grok)),
         Box::new(opencode_cli::OpencodeCli),
     ]
 }

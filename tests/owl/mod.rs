@@ -20,6 +20,23 @@ const CONFIG: &str = "providers:
     env: [OPENCODE_DISABLE_AUTOUPDATE, OPENCODE_DISABLE_MODELS_FETCH]
 ";
 
+/// Runs the binary as the owner of a client's home.
+pub fn axiowl(home: &ClientHome, arguments: &[&str]) -> Run {
+    let output = Command::new(env!("CARGO_BIN_EXE_axiowl"))
+        .env_clear()
+        .envs(home.env())
+        .env("NO_COLOR", "1")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .expect("axiowl runs");
+    Run {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
 /// AxiOwl on a client's home, with the client's login variables named in its configuration.
 pub struct Owl<'a> {
     home: &'a ClientHome,
@@ -34,19 +51,7 @@ impl<'a> Owl<'a> {
     }
 
     pub fn run(&self, arguments: &[&str]) -> Run {
-        let output = Command::new(env!("CARGO_BIN_EXE_axiowl"))
-            .env_clear()
-            .envs(self.home.env())
-            .env("NO_COLOR", "1")
-            .args(arguments)
-            .stdin(Stdio::null())
-            .output()
-            .expect("axiowl runs");
-        Run {
-            code: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        axiowl(self.home, arguments)
     }
 
     pub fn discover(&self) -> Vec<Value> {

@@ -124,24 +124,9 @@ impl Ledger {
     /// The newest message that a session has read, or may have read, in a turn that is not
     /// known to be over.
     pub(crate) fn open_turn_of(&self, key: &SessionKey) -> Result<Option<Message>, LedgerError> {
+        let stages = [Stage::Submitted, Stage::Seen, Stage::Replied];
         self.read("look for an open turn", |db| {
-            let stages = [Stage::Submitted, Stage::Seen, Stage::Replied];
-            let mut found = select(
-                db,
-                "provider = ?1 AND node = ?2 AND session = ?3 AND stage IN (?4, ?5, ?6)
-                 AND EXISTS (SELECT 1 FROM deliveries WHERE message_id = id
-                     AND started = 1 AND ended_at IS NULL)
-                 ORDER BY ordinal DESC LIMIT 1",
-                (
-                    &key.provider,
-                    &key.node,
-                    &key.session,
-                    stages[0].as_str(),
-                    stages[1].as_str(),
-                    stages[2].as_str(),
-                ),
-            )?;
-            Ok(found.pop())
+            newest_under_way(db, key, &stages)
         })
     }
 
@@ -150,24 +135,36 @@ impl Ledger {
     /// # Errors
     /// The database.
     pub(crate) fn is_handed_to(&self, key: &SessionKey) -> Result<bool, LedgerError> {
+        let stages = [Stage::Accepted, Stage::Submitted];
         self.read("look for a handover", |db| {
-            let found = select(
-                db,
-                "provider = ?1 AND node = ?2 AND session = ?3 AND stage IN (?4, ?5)
-                 AND EXISTS (SELECT 1 FROM deliveries WHERE message_id = id
-                     AND started = 1 AND ended_at IS NULL)
-                 ORDER BY ordinal DESC LIMIT 1",
-                (
-                    &key.provider,
-                    &key.node,
-                    &key.session,
-                    Stage::Accepted.as_str(),
-                    Stage::Submitted.as_str(),
-                ),
-            )?;
-            Ok(!found.is_empty())
+            Ok(newest_under_way(db, key, &stages)?.is_some())
         })
     }
+}
+
+/// The newest message of a session that stands at one of these stages and whose delivery is
+/// under way.
+fn newest_under_way(
+    db: &Connection,
+    key: &SessionKey,
+    stages: &[Stage],
+) -> Result<Option<Message>, Trouble> {
+    let stages: Vec<&str> = stages.iter().map(|stage| stage.as_str()).collect();
+    let mut found = select(
+        db,
+        "provider = ?1 AND node = ?2 AND session = ?3
+         AND stage IN (SELECT value FROM json_each(?4))
+         AND EXISTS (SELECT 1 FROM deliveries WHERE message_id = id
+             AND started = 1 AND ended_at IS NULL)
+         ORDER BY ordinal DESC LIMIT 1",
+        (
+            &key.provider,
+            &key.node,
+            &key.session,
+            serde_json::json!(stages).to_string(),
+        ),
+    )?;
+    Ok(found.pop())
 }
 
 fn select(db: &Connection, condition: &str, values: impl Params) -> Result<Vec<Message>, Trouble> {
