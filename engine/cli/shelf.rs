@@ -6,7 +6,7 @@ use crate::setup::{EMBEDDED, Own};
 use axiowl_lang::config::Config;
 use axiowl_lang::layers::Sources;
 use axiowl_registry::{create_private_dir, private_file_options};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ impl Shelf {
             user: own.config_dir().join("rules"),
             packs: packs.map(|pack| below_home(&pack.value)).collect(),
             disk: common.rules.clone(),
-            trusted: trust.into_keys().collect(),
+            trusted: trust.into_iter().map(|given| given.hash).collect(),
         }
     }
 
@@ -77,9 +77,18 @@ fn same(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// The list of what the user trusts: one line a rule folder, its digest first.
+/// The list of what the user trusts: one line a rule folder, the hash of its content first.
 pub struct Trust {
     file: PathBuf,
+}
+
+/// A trust that was given.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Given {
+    /// The hash of the content.
+    pub hash: String,
+    /// The folder it was given for.
+    pub folder: String,
 }
 
 impl Trust {
@@ -90,8 +99,8 @@ impl Trust {
         }
     }
 
-    /// Digest to the folder it was given for. A list that cannot be read trusts nothing.
-    pub fn read(&self) -> BTreeMap<String, String> {
+    /// What is trusted. A list that cannot be read trusts nothing.
+    pub fn read(&self) -> BTreeSet<Given> {
         let text = match std::fs::read_to_string(&self.file) {
             Ok(text) => text,
             Err(error) => {
@@ -101,34 +110,48 @@ impl Trust {
                         self.file.display()
                     );
                 }
-                return BTreeMap::new();
+                return BTreeSet::new();
             }
         };
         let lines = text.lines().filter_map(|line| line.split_once('\t'));
         lines
-            .map(|(digest, folder)| (digest.to_owned(), folder.to_owned()))
+            .map(|(hash, folder)| Given {
+                hash: hash.to_owned(),
+                folder: folder.to_owned(),
+            })
             .collect()
     }
 
-    /// Replaces the list as a whole.
+    /// Changes the list, one command after the other, and replaces it as a whole.
     ///
     /// # Errors
-    /// When it cannot be written; it is then as it was.
-    pub fn write(&self, trusted: &BTreeMap<String, String>) -> Result<(), Failure> {
+    /// When it cannot be locked or written; it is then as it was.
+    pub fn update<T>(&self, change: impl FnOnce(&mut BTreeSet<Given>) -> T) -> Result<T, Failure> {
         let cannot = |error: std::io::Error| {
             Failure::new(Exit::Failed, format!("{}: {error}", self.file.display()))
         };
         let folder = self.file.parent().unwrap_or(Path::new("."));
         create_private_dir(folder).map_err(cannot)?;
-        let fresh = self.file.with_extension("new");
         let mut options = private_file_options();
-        options.write(true).create(true).truncate(true);
-        let mut file = options.open(&fresh).map_err(cannot)?;
-        for (digest, folder) in trusted {
-            let folder = folder.replace(['\t', '\n'], " ");
-            writeln!(file, "{digest}\t{folder}").map_err(cannot)?;
+        options.write(true).create(true).truncate(false);
+        // Held to the end of the function; the system frees it if this process dies.
+        let guard = options.open(self.file.with_extension("lock"));
+        let guard = guard.map_err(cannot)?;
+        guard.lock().map_err(cannot)?;
+        let mut trusted = self.read();
+        let before = trusted.clone();
+        let answer = change(&mut trusted);
+        if trusted != before {
+            let mut fresh = tempfile::NamedTempFile::new_in(folder).map_err(cannot)?;
+            for Given { hash, folder } in &trusted {
+                let folder = folder.replace(['\t', '\n'], " ");
+                writeln!(fresh, "{hash}\t{folder}").map_err(cannot)?;
+            }
+            fresh.as_file().sync_all().map_err(cannot)?;
+            fresh
+                .persist(&self.file)
+                .map_err(|error| cannot(error.error))?;
         }
-        file.sync_all().map_err(cannot)?;
-        std::fs::rename(&fresh, &self.file).map_err(cannot)
+        Ok(answer)
     }
 }

@@ -3,22 +3,22 @@
 use super::{rule_folders, short};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::setup::Own;
-use crate::shelf::Trust;
+use crate::shelf::{Given, Trust};
 use axiowl_lang::load::{Layer, RuleFolder};
 use axiowl_lang::trust;
 use axiowl_model::display_safe;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Trusts a rule folder or a folder of rule folders, takes the trust back, or lists it.
 pub fn run(folder: Option<&Path>, revoke: bool, list: bool) -> Outcome {
     let trust = Trust::of(&Own::of_process()?);
-    let mut trusted = trust.read();
     let folder = match folder {
         Some(folder) => folder,
         None if list => {
-            for (digest, folder) in &trusted {
-                crate::output::say!("{digest}  {}", display_safe(folder));
+            let trusted = trust.read();
+            for Given { hash, folder } in &trusted {
+                crate::output::say!("{}  {}", shown(hash), display_safe(folder));
             }
             if trusted.is_empty() {
                 crate::output::say!("nothing is trusted");
@@ -31,7 +31,7 @@ pub fn run(folder: Option<&Path>, revoke: bool, list: bool) -> Outcome {
         }
     };
     if revoke {
-        return take_back(folder, &trust, trusted);
+        return take_back(folder, &trust);
     }
     let folders = match folder.join("rule.yaml").is_file() {
         true => vec![folder.to_path_buf()],
@@ -43,67 +43,93 @@ pub fn run(folder: Option<&Path>, revoke: bool, list: bool) -> Outcome {
             format!("{} holds no rules", folder.display()),
         ));
     }
-    let mut changed = 0;
+    let mut given = Vec::new();
+    let mut told = Vec::new();
     for dir in folders {
         let dir = std::path::absolute(dir)?;
         let read = RuleFolder::read(&dir, Layer::User).map_err(|diagnostic| {
             anstream::eprintln!("{}", diagnostic.coloured());
             Failure::new(Exit::Failed, format!("{} cannot be read", dir.display()))
         })?;
-        let digest = read.digest();
-        let shown = display_safe(&short(&dir).display().to_string());
+        let name = display_safe(&short(&dir).display().to_string());
         let parts = trust::parts(&read);
         if parts.is_empty() {
-            crate::output::say!("{shown}: nothing in it can run");
+            told.push(format!("{name}: nothing in it can run"));
             continue;
         }
-        trusted.insert(digest.clone(), dir.display().to_string());
-        changed += 1;
-        crate::output::say!("{shown} {digest}: trusted, as it is now");
-        for part in parts {
-            crate::output::say!("  may run {}", display_safe(&part));
-        }
+        told.push(format!("{name} {}: trusted, as it is now", read.digest()));
+        told.extend(
+            parts
+                .iter()
+                .map(|part| format!("  may run {}", display_safe(part))),
+        );
+        given.push(Given {
+            hash: read.hash(),
+            folder: dir.display().to_string(),
+        });
     }
-    if changed > 0 {
-        trust.write(&trusted)?;
+    trust.update(|trusted| trusted.extend(given))?;
+    // Said when it holds.
+    for line in told {
+        crate::output::say!("{line}");
     }
     Ok(Exit::Done)
 }
 
+/// A hash as people see it.
+fn shown(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}
+
 /// Takes back whatever was trusted of a folder, as it is now or as it once was, and also when
-/// it is gone; or what one digest of the list stands for.
-fn take_back(folder: &Path, trust: &Trust, mut trusted: BTreeMap<String, String>) -> Outcome {
-    let named = folder.to_str().filter(|text| trusted.contains_key(*text));
-    let today = digests_now(folder);
+/// it is gone; or what a digest of the list stands for. Content that is trusted for another
+/// folder too is no longer trusted there either: it is the content that runs.
+fn take_back(folder: &Path, trust: &Trust) -> Outcome {
+    let digest = folder.to_str().filter(|text| text.len() >= 12);
+    let today = hashes_now(folder);
     let place = settled(&std::path::absolute(folder)?);
     let given_here = |recorded: &str| {
         let recorded = settled(Path::new(recorded));
         recorded == place || recorded.parent() == Some(&place)
     };
-    let gone: Vec<String> = trusted
-        .iter()
-        .filter(|(digest, recorded)| {
-            named == Some(digest.as_str()) || today.contains(digest) || given_here(recorded)
-        })
-        .map(|(digest, _)| digest.clone())
-        .collect();
-    for digest in &gone {
-        let recorded = trusted.remove(digest).unwrap_or_default();
-        let shown = short(Path::new(&recorded)).display().to_string();
-        crate::output::say!("{} {digest}: no longer trusted", display_safe(&shown));
+    let gone = trust.update(|trusted| {
+        let meant: BTreeSet<String> = trusted
+            .iter()
+            .filter(|given| {
+                digest.is_some_and(|digest| given.hash.starts_with(digest))
+                    || today.contains(&given.hash)
+                    || given_here(&given.folder)
+            })
+            .map(|given| given.hash.clone())
+            .collect();
+        let all = std::mem::take(trusted).into_iter();
+        let (gone, left): (Vec<Given>, _) = all.partition(|given| meant.contains(&given.hash));
+        *trusted = left.into_iter().collect();
+        gone
+    })?;
+    for given in &gone {
+        let recorded = short(Path::new(&given.folder)).display().to_string();
+        crate::output::say!(
+            "{} {}: no longer trusted",
+            display_safe(&recorded),
+            shown(&given.hash)
+        );
     }
-    if gone.is_empty() {
-        let shown = display_safe(&folder.display().to_string());
-        crate::output::say!("{shown}: nothing of it was trusted");
-        return Ok(Exit::Done);
+    match gone.is_empty() {
+        false => Ok(Exit::Done),
+        true => {
+            let name = display_safe(&folder.display().to_string());
+            Err(
+                Failure::new(Exit::Failed, format!("nothing of {name} was trusted"))
+                    .hint("`axiowl rules trust --list` shows what is"),
+            )
+        }
     }
-    trust.write(&trusted)?;
-    Ok(Exit::Done)
 }
 
-/// The digests of the rules in a folder as they are now. What cannot be read has none; its
+/// The hashes of the rules in a folder as they are now. What cannot be read has none; its
 /// trust is found by the path it was given for.
-fn digests_now(folder: &Path) -> Vec<String> {
+fn hashes_now(folder: &Path) -> Vec<String> {
     let folders = match folder.join("rule.yaml").is_file() {
         true => vec![folder.to_path_buf()],
         false => rule_folders(folder).unwrap_or_default(),
@@ -112,7 +138,7 @@ fn digests_now(folder: &Path) -> Vec<String> {
     folders
         .iter()
         .filter_map(read)
-        .map(|read| read.digest())
+        .map(|read| read.hash())
         .collect()
 }
 

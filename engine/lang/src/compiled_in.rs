@@ -41,7 +41,7 @@ pub(crate) fn load<'f>(
         let (source, holder) = scripts.script_source(named.as_str())?;
         let number = u16::try_from(files.len()).ok()?;
         policy = Some(CompiledPolicy::known_good(&source, number));
-        policy_home = Some((holder.layer.clone(), holder.digest()));
+        policy_home = Some((holder.layer.clone(), holder.hash()));
         files.push(RuleFile {
             name: source.name.to_string(),
             text: source.text.to_string(),

@@ -138,10 +138,10 @@ impl RuleFolder {
         Some((source, holder))
     }
 
-    /// The layers whose folders made this rule, with the digest of each.
+    /// The layers whose folders made this rule, with the hash of each.
     pub(crate) fn made_of(&self) -> Vec<(Layer, String)> {
         match &self.patched {
-            None => vec![(self.layer.clone(), self.digest())],
+            None => vec![(self.layer.clone(), self.hash())],
             Some(patched) => {
                 let mut out = patched.patch.made_of();
                 out.extend(patched.base.made_of());
@@ -161,9 +161,16 @@ impl RuleFolder {
         SourceText::new(&format!("{folder}/{file}{note}"), &self.rule)
     }
 
-    /// Names the content of the folder: 12 hexadecimal digits of blake3 over `rule.yaml` with
-    /// `\n` line ends, a NUL, and the policy. A patch's `base` and trust compare it.
+    /// Names the content of the folder for people: the first 12 hexadecimal digits of
+    /// [`RuleFolder::hash`]. A patch's `base` compares it.
     pub fn digest(&self) -> String {
+        self.hash()[..DIGEST].to_owned()
+    }
+
+    /// What trust compares: all hexadecimal digits of blake3 over `rule.yaml` with `\n` line
+    /// ends, a NUL, and the policy. Two contents with the same short digest can be made on
+    /// purpose within minutes.
+    pub fn hash(&self) -> String {
         // A patch may bring a script that its own text does not name.
         let all = || self.scripts.values().cloned().collect::<String>();
         let policy = if self.scripts.len() < 2 {
@@ -173,12 +180,20 @@ impl RuleFolder {
             let named = tree.scalar(&["policy"]).and_then(|p| self.scripts.get(p));
             named.cloned().unwrap_or_else(all)
         };
-        digest([self.rule.as_str(), policy.as_str()])
+        hash([self.rule.as_str(), policy.as_str()])
     }
 }
 
-/// 12 hexadecimal digits of blake3 over texts with `\n` line ends, NULs between them.
+/// Digits of a digest.
+const DIGEST: usize = 12;
+
+/// The first digits of [`hash`].
 pub(crate) fn digest<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
+    hash(texts)[..DIGEST].to_owned()
+}
+
+/// The hexadecimal digits of blake3 over texts with `\n` line ends, NULs between them.
+fn hash<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     let mut hasher = blake3::Hasher::new();
     for (i, text) in texts.into_iter().enumerate() {
         if i > 0 {
@@ -186,7 +201,7 @@ pub(crate) fn digest<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
         }
         hasher.update(text.replace("\r\n", "\n").as_bytes());
     }
-    hasher.finalize().to_hex()[..12].to_owned()
+    hasher.finalize().to_hex().to_string()
 }
 
 /// Fixture cases of a rule folder: folders with a `world.yaml`.

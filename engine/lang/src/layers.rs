@@ -26,7 +26,7 @@ pub struct Sources<'a> {
     /// A folder of rules to use in place of every other layer (`--rules DIR`). The other
     /// layers still give what its patches extend and its rules share.
     pub disk: Option<&'a Path>,
-    /// Digests of rule folders whose executable parts the user trusts.
+    /// Hashes of rule folders whose executable parts the user trusts.
     pub trusted: Option<&'a BTreeSet<String>>,
 }
 
@@ -119,11 +119,9 @@ pub fn load_stack(
     for provider in stack.providers().into_iter().filter(|p| wanted(p)) {
         if let Some(mut loaded) = best(provider, stack, &mut set.problems) {
             // What is compiled in may run, wherever a copy of it stands.
-            let may_run = |digest: &str| {
-                trusted.is_some_and(|known| known.contains(digest))
-                    || stack
-                        .built_in(provider)
-                        .is_some_and(|f| f.digest() == digest)
+            let may_run = |hash: &str| {
+                trusted.is_some_and(|known| known.contains(hash))
+                    || stack.built_in(provider).is_some_and(|f| f.hash() == hash)
             };
             trust::withhold(&mut loaded, &may_run);
             let kept = loaded.withheld.iter();

@@ -40,9 +40,9 @@ pub struct LoadedRule {
     pub warnings: Vec<Diagnostic>,
     /// The patch and its base, where it was made of them.
     pub patched: Option<Patched>,
-    /// The folder its policy stands in: layer and digest.
+    /// The folder its policy stands in: layer and hash.
     pub policy_home: Option<(Layer, String)>,
-    /// The folders whose texts it was made of: layer and digest.
+    /// The folders whose texts it was made of: layer and hash.
     pub made_of: Vec<(Layer, String)>,
     /// Parts that could run and are not trusted.
     pub withheld: Vec<Withheld>,
@@ -292,7 +292,7 @@ impl Parts {
             return None;
         };
         let number = self.add(source.clone(), Tree::default(), holder, false);
-        self.policy_home = Some((holder.layer.clone(), holder.digest()));
+        self.policy_home = Some((holder.layer.clone(), holder.hash()));
         self.policy = Some(usize::from(number));
         match CompiledPolicy::compile(&source, number) {
             Ok(policy) => Some(policy),

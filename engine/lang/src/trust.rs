@@ -23,8 +23,8 @@ pub struct Executable {
     pub what: String,
     /// The layer it stands in.
     pub layer: Layer,
-    /// The digest of the folder it stands in.
-    pub digest: String,
+    /// The hash of the folder it stands in.
+    pub hash: String,
 }
 
 /// What sort of part can run.
@@ -48,26 +48,26 @@ pub struct Withheld {
 /// The parts of a rule that can run.
 pub fn executables(loaded: &LoadedRule) -> Vec<Executable> {
     let mut out = Vec::new();
-    if let (Some(policy), Some((layer, digest))) = (&loaded.policy, &loaded.policy_home) {
+    if let (Some(policy), Some((layer, hash))) = (&loaded.policy, &loaded.policy_home) {
         let name = loaded.files.get(usize::from(policy.file));
         let name = name.map_or("", |file| file.name.as_str());
         out.push(Executable {
             kind: ExecutableKind::Policy,
             what: format!("the policy script {name}"),
             layer: layer.clone(),
-            digest: digest.clone(),
+            hash: hash.clone(),
         });
     }
     for (name, source) in &loaded.rule.sources {
         let Source::Command(command) = source else {
             continue;
         };
-        let (layer, digest) = home(loaded, command);
+        let (layer, hash) = home(loaded, command);
         out.push(Executable {
             kind: ExecutableKind::Command(name.clone()),
             what: format!("the command `{}` of `{name}`", argv(command)),
             layer,
-            digest,
+            hash,
         });
     }
     out
@@ -86,8 +86,8 @@ fn home(loaded: &LoadedRule, command: &Command) -> (Layer, String) {
     });
     let layer = written.max().unwrap_or(Layer::User);
     let made_of = loaded.made_of.iter().find(|(of, _)| *of == layer);
-    let digest = made_of.map_or(String::new(), |(_, digest)| digest.clone());
-    (layer, digest)
+    let hash = made_of.map_or(String::new(), |(_, hash)| hash.clone());
+    (layer, hash)
 }
 
 /// The parts of a folder that can run, in words, for a person who is asked to trust them.
@@ -127,10 +127,10 @@ fn needs_trust(part: &Executable) -> bool {
     }
 }
 
-/// Keeps back what may not run. `trusted` says whether the user trusts a digest.
+/// Keeps back what may not run. `trusted` says whether the user trusts a hash.
 pub(crate) fn withhold(loaded: &mut LoadedRule, trusted: &dyn Fn(&str) -> bool) {
     let parts = executables(loaded).into_iter();
-    let kept = parts.filter(|part| needs_trust(part) && !trusted(&part.digest));
+    let kept = parts.filter(|part| needs_trust(part) && !trusted(&part.hash));
     loaded.withheld = kept
         .map(|part| Withheld {
             bars: bars(&loaded.rule, &part),

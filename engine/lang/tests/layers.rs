@@ -290,7 +290,7 @@ fn the_policy_of_a_pack_runs_only_when_its_content_is_trusted() {
     assert!(loaded.withheld[0].bars.is_some());
     assert_eq!(set.notices()[0].code, codes::UNTRUSTED);
 
-    let digest = loaded.withheld[0].part.digest.clone();
+    let digest = loaded.withheld[0].part.hash.clone();
     let trusted = std::collections::BTreeSet::from([digest]);
     let set = load(&trusted);
     let loaded = set.get("one").unwrap();
@@ -342,7 +342,7 @@ fn commands_run_only_when_they_are_built_in_or_trusted() {
     assert!(!loaded.commands_trusted());
     // It bars nobody, so the rest of the rule works.
     assert_eq!(loaded.withheld[0].bars, None);
-    let digest = loaded.withheld[0].part.digest.clone();
+    let digest = loaded.withheld[0].part.hash.clone();
     assert!(load(&edited, &std::collections::BTreeSet::from([digest])).commands_trusted());
 
     // One whose answer keeps sessions out enrols nobody while it does not run.
@@ -358,6 +358,6 @@ fn commands_run_only_when_they_are_built_in_or_trusted() {
     );
     let loaded = load(&patch, &nobody);
     assert!(!loaded.commands_trusted());
-    let digest = loaded.withheld[0].part.digest.clone();
+    let digest = loaded.withheld[0].part.hash.clone();
     assert!(load(&patch, &std::collections::BTreeSet::from([digest])).commands_trusted());
 }
