@@ -209,9 +209,17 @@ fn a_real_codex_turn_asks_a_real_claude_code_session_and_gets_its_answer() {
         "{got}"
     );
     // Whoever asked is who its provider says: the model was never asked for it.
-    for caller in callers(&home, "caller_proven") {
-        let id = caller["agent_id"].as_str().expect("an id");
-        assert!(id.ends_with(&review) || id.ends_with(&thread), "{caller}");
-    }
-    let _ = model.requests();
+    let callers = callers(&home, "caller_proven");
+    let called = |session: &str| {
+        let ids = callers
+            .iter()
+            .filter_map(|caller| caller["agent_id"].as_str());
+        ids.filter(|id| id.ends_with(session)).count()
+    };
+    assert!(called(&thread) > 0 && called(&review) > 0, "{callers:?}");
+    assert_eq!(
+        called(&thread) + called(&review),
+        callers.len(),
+        "{callers:?}"
+    );
 }

@@ -111,13 +111,16 @@ fn a_script_cannot_grant_or_speak_for_the_engine() {
     ] {
         let axiowl = scripted(&format!("let r = {answer}; r"));
         let run = axiowl.run(&["discover", "demo", "--json"]);
-        let enrolled = run
-            .lines("discovered_agent")
-            .iter()
-            .any(|row| row["sendable"] == true);
         // An unknown key is refused when the rule is loaded, anything else when it is returned.
-        let refused = run.stderr.contains("AX074");
-        assert!(refused || !enrolled, "{answer}: {run}");
+        if run.stderr.contains("AX074") {
+            continue;
+        }
+        let found = run.lines("discovered_agent");
+        assert_eq!(found.len(), 2, "{answer}: {run}");
+        assert!(
+            found.iter().all(|row| row["sendable"] == false),
+            "{answer}: {run}"
+        );
     }
     // Without a rung that grants, a script that says nothing leaves everything evidence.
     let axiowl = machine(&[("grants: [enroll, send]", "missing: a door")]);
@@ -200,6 +203,10 @@ fn secret_files_are_never_read() {
         "oauth_creds.json",
         "id_rsa",
         ".env",
+        "mcp-auth.json",
+        "cookies.json",
+        "auth.jsonl",
+        "jwt.txt",
     ] {
         let axiowl = machine(&[("{demo}/*.jsonl", &format!("{{demo}}/{file}"))]);
         let run = axiowl.run(&["rules", "check"]);

@@ -125,7 +125,7 @@ pub struct List {
 /// What `list` lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Listed {
-    /// Sessions that can be sent to
+    /// Sessions that are proven to be there, and which of them nothing delivers to yet
     Agents,
     /// Providers with a rule
     Providers,

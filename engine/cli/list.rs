@@ -1,4 +1,4 @@
-//! `axiowl list`: what can be sent to, which providers have rules, what was sent.
+//! `axiowl list`: which sessions are proven, which providers have rules, what was sent.
 
 use crate::args::{Common, List, Listed};
 use crate::exit::{Exit, Outcome};

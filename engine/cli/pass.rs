@@ -53,7 +53,8 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
     };
     let report = homes::discover_all(setup, rule, &discovery)?;
     if options.cancel.is_cancelled() {
-        let message = "ended before everything was read; nothing was changed";
+        let scope = rule.rule.scope_word();
+        let message = format!("ended before all of {scope} was read; nothing of it was changed");
         return Err(Failure::new(Exit::Failed, message));
     }
     let now = if setup.world.is_fixture() {

@@ -88,9 +88,15 @@ fn open_knowing(
     open_with(common, own, config, rules, world, known)
 }
 
-/// Opens everything on a fixture folder: its `world.yaml` and the home beside it.
+/// Opens everything on a fixture folder: its `world.yaml` and the home beside it. Its sessions
+/// are made up, so they have a state folder of their own like every other examined place.
 pub fn open_fixture(common: &Common, fixture: &Path) -> Result<Setup, Failure> {
     let own = Own::of_process()?;
+    let common = &Common {
+        home: None,
+        world: Some(fixture.join("world.yaml")),
+        ..common.clone()
+    };
     let config = Config::default();
     let rules = load_rules(common, &own, &config, |_| true);
     let spec = bounds::read_case(fixture)?;

@@ -224,10 +224,10 @@ fn a_capture_is_small_and_keeps_the_sessions_that_were_named() {
     assert_eq!(left.len(), 1, "{run}");
     assert_absent(&out, &["Second", "word"]);
 
-    // A folder with something in it is not written to, and a session has to be there.
+    // A folder that is there is not written to, and a session has to be there.
     let run = axiowl.run(&["rules", "capture", "echo", "--out", text(&out)]);
     assert_eq!(run.code, 1, "{run}");
-    assert!(run.stderr.contains("is not empty"), "{run}");
+    assert!(run.stderr.contains("is there already"), "{run}");
     let run = axiowl.run(&["rules", "capture", "echo", "--session", "Third"]);
     assert_eq!(run.code, 3, "{run}");
 }
@@ -265,4 +265,39 @@ fn a_captured_case_is_tested_with_the_ejected_rule() {
     // The next one has a name of its own.
     assert_eq!(axiowl.run(&["rules", "capture", "echo"]).code, 0);
     assert!(case.with_file_name("captured-2").is_dir());
+}
+
+/// Two of the same name at once: one has it, whole, and the other says that it is there.
+#[test]
+fn captures_into_one_folder_never_take_each_other_s_away() {
+    let axiowl = Axiowl::new();
+    let cwd = axiowl.home().join("work");
+    std::fs::create_dir_all(&cwd).expect("folder");
+    for number in 0..20 {
+        let id = format!("0192b1c0-0000-7000-8000-0000000000{number:02}");
+        let first = serde_json::json!({ "type": "session", "id": id, "name": "Zebra", "cwd": cwd });
+        axiowl.write(
+            &format!("home/.axiowl-echo/{id}.jsonl"),
+            format!("{first}\n"),
+        );
+    }
+    for round in 0..3 {
+        let out = axiowl.path(&format!("case-{round}"));
+        let children: Vec<_> = (0..3)
+            .map(|_| {
+                let mut command =
+                    axiowl.command(&["rules", "capture", "echo", "--out", text(&out)]);
+                let quiet = command.stdout(std::process::Stdio::null());
+                quiet.stderr(std::process::Stdio::null()).spawn()
+            })
+            .collect();
+        let ended = children.into_iter().map(|child| {
+            let status = child.expect("axiowl runs").wait();
+            status.expect("it ends").code()
+        });
+        let mut codes: Vec<_> = ended.collect();
+        codes.sort_unstable();
+        assert_eq!(codes, [Some(0), Some(1), Some(1)]);
+        assert!(out.join("world.yaml").is_file() && out.join("expected.json").is_file());
+    }
 }

@@ -90,11 +90,31 @@ fn c213_c227_what_cannot_be_delivered_to_refuses_with_what_is_missing_and_nobody
             "the program `agy` is not installed",
         ),
         ("cursor", "cursor:composer:1", "the Cursor window"),
-        ("cursor_cli", "cursor_cli:session:1", "no session id"),
-        ("copilot_cli", "copilot_cli:session:1", "no session id"),
-        ("opencode_cli", "opencode_cli:session:1", "no session id"),
-        ("grok", "grok:session:1", "no session id"),
-        ("gemini_cli", "gemini_cli:session:1", "no session id"),
+        (
+            "cursor_cli",
+            "cursor_cli:session:01a22d45-4155-71f2-b15e-0b00e2cb854c",
+            "the program `cursor-agent` is not installed",
+        ),
+        (
+            "copilot_cli",
+            "copilot_cli:session:01a22d45-4155-71f2-b15e-0b00e2cb854c",
+            "the program `copilot` is not installed",
+        ),
+        (
+            "opencode_cli",
+            "opencode_cli:session:ses_dd35d6db9ffeaIlG3TuBeM7TBp",
+            "the program `opencode` is not installed",
+        ),
+        (
+            "grok",
+            "grok:session:01a22d45-4155-71f2-b15e-0b00e2cb854c",
+            "the program `grok` is not installed",
+        ),
+        (
+            "gemini_cli",
+            "gemini_cli:session:01a22d45-4155-71f2-b15e-0b00e2cb854c",
+            "the program `gemini` is not installed",
+        ),
         (
             "remote",
             "remote:session:1",

@@ -64,7 +64,11 @@ fn a_send_that_is_killed_at_any_moment_left_its_message_whole_or_not_at_all() {
         child.wait().expect("wait");
     }
     let messages = finish(&desk);
-    assert!(!messages.is_empty() && messages.len() <= 1 + rounds as usize);
+    // The first was killed before it could be anything, and some of the last had time enough.
+    assert!(
+        messages.len() > 1 && messages.len() <= rounds as usize,
+        "{messages:?}"
+    );
     for message in &messages {
         let id = message["message_id"].as_str().expect("an id");
         assert_eq!(message["stage"], "turn_done", "{message}");
@@ -167,7 +171,7 @@ fn when_the_program_dies_with_its_worker_the_store_decides() {
 fn workers_that_are_killed_at_any_moment_deliver_everything_once_in_the_end() {
     let desk = Desk::with(&["Beta", "Gamma"]);
     desk.configure("limits: { pair_per_minute: 1000, target_per_minute: 1000 }\n");
-    let mut sent = Vec::new();
+    let (mut sent, mut hit) = (Vec::new(), 0);
     for round in 0..16_u32 {
         let to = ["Beta", "Gamma"][round as usize % 2];
         sent.push((round as usize % 2, message_id(&desk.send(to, &[]))));
@@ -176,12 +180,15 @@ fn workers_that_are_killed_at_any_moment_deliver_everything_once_in_the_end() {
         while Instant::now() < moment {
             std::hint::spin_loop();
         }
-        kill(&of(&desk, " worker "));
+        let workers = of(&desk, " worker ");
+        hit += usize::from(!workers.is_empty());
+        kill(&workers);
         // A message over which five of them died would be given up, rightly so.
         if round % 4 == 3 {
             finish(&desk);
         }
     }
+    assert!(hit > 0, "no kill met a worker");
     let messages = finish(&desk);
     assert_eq!(messages.len(), sent.len());
     for (session, id) in &sent {

@@ -115,3 +115,26 @@ fn captures_at_once_do_not_share_a_folder() {
         );
     }
 }
+
+/// What a case makes up is no route: it never gets among the sessions of this machine.
+#[test]
+fn the_sessions_of_a_case_have_a_registry_of_their_own() {
+    let axiowl = machine();
+    let case =
+        std::path::Path::new(crate::program::ROOT).join("rules/claude_code_cli/fixtures/projects");
+    let case = case.to_str().expect("text");
+    let run = axiowl.run(&["discover", "claude-code-cli", "--fixture", case, "--json"]);
+    assert_eq!(run.code, 0, "{run}");
+    let enrolled = |row: &&serde_json::Value| row["decision"] == "enrolled";
+    assert!(
+        run.lines("discovered_agent")
+            .iter()
+            .filter(enrolled)
+            .count()
+            > 3,
+        "{run}"
+    );
+    let list = axiowl.run(&["list", "agents", "--all", "--json"]);
+    assert_eq!(list.code, 0, "{list}");
+    assert!(list.lines("agent").is_empty(), "{list}");
+}

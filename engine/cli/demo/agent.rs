@@ -26,6 +26,10 @@ pub fn run(arguments: &EchoAgent, common: &Common) -> Outcome {
         .lock()
         .take(LONGEST)
         .read_to_string(&mut body)?;
+    // Whoever started it died before it said anything.
+    if body.is_empty() {
+        return Err(Failure::new(Exit::Failed, "no message came"));
+    }
     let file = |end: &str| arguments.store.join(format!("{}.{end}", arguments.session));
     let mut transcript = Transcript::open(&file("jsonl"))?;
     let queue = file("queue");

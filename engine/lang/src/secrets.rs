@@ -5,6 +5,9 @@
 
 /// File names (in lower case) that hold secrets.
 const NAMES: &[&str] = &[
+    ".claude.json",
+    "account.json",
+    "accounts.json",
     "auth.json",
     "auth.toml",
     "auth.yaml",
@@ -65,7 +68,16 @@ const ENDINGS: &[&str] = &[
 ];
 
 /// Beginnings (in lower case) of secret file names.
-const BEGINNINGS: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".env."];
+const BEGINNINGS: &[&str] = &[
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    ".env.",
+    "env.",
+    "service-account",
+    "service_account",
+];
 
 /// Words that make a small settings file (JSON, YAML, TOML, text, or without an ending) secret.
 const WORDS: &[&str] = &[
@@ -80,6 +92,19 @@ const WORDS: &[&str] = &[
 /// Words that make such a file secret only where they stand alone in its name: `mcp-auth.json`
 /// holds a login, `authors.json` does not.
 const WHOLE_WORDS: &[&str] = &["auth", "apikey", "apikeys", "cookie", "cookies"];
+
+/// Names that are secret in every format there is, logs too.
+const STEMS: &[&str] = &[
+    "auth",
+    "cookie",
+    "cookies",
+    "credential",
+    "credentials",
+    "jwt",
+    "kubeconfig",
+    "login",
+    "logins",
+];
 
 /// Folders (in lower case) of which nothing is read.
 const FOLDERS: &[&str] = &[
@@ -106,8 +131,9 @@ pub fn is_secret_path(path: &str) -> bool {
     NAMES.contains(&file)
         || ENDINGS.iter().any(|e| file.ends_with(e))
         || BEGINNINGS.iter().any(|b| file.starts_with(b))
-        || (is_settings(file) && (WORDS.iter().any(|w| file.contains(w)) || has_word(file)))
-        || is_cookie_jar(file)
+        || (is_settings(file) && WORDS.iter().any(|w| file.contains(w)))
+        || (!is_log(file) && has_word(file))
+        || STEMS.contains(&stem(file))
         || FOLDERS.contains(&file)
         || parts.any(|folder| FOLDERS.contains(&folder))
 }
@@ -121,10 +147,16 @@ fn has_word(file: &str) -> bool {
             .any(|pair| pair[0] == "api" && matches!(pair[1], "key" | "keys"))
 }
 
-/// Browsers and clients keep cookies in every format there is.
-fn is_cookie_jar(file: &str) -> bool {
-    let stem = file.split('.').find(|part| !part.is_empty());
-    matches!(stem, Some("cookie" | "cookies"))
+/// A file's name without its endings and the dots in front.
+fn stem(file: &str) -> &str {
+    let mut parts = file.split('.').filter(|part| !part.is_empty());
+    parts.next().unwrap_or_default()
+}
+
+/// Whether it is of a kind that is called after what is said in it.
+fn is_log(file: &str) -> bool {
+    let mut endings = file.rsplit('.');
+    endings.any(|ending| matches!(ending, "jsonl" | "ndjson" | "log" | "md"))
 }
 
 /// Session stores (JSON Lines, databases) may well be called after a secret word; a
@@ -148,6 +180,10 @@ fn is_settings(file: &str) -> bool {
                 | "dat"
                 | "bak"
                 | "old"
+                | "orig"
+                | "save"
+                | "swp"
+                | "tmp"
         ),
     }
 }
@@ -160,6 +196,16 @@ mod tests {
     fn secret_files_are_known() {
         for path in [
             "/h/.x/auth.json",
+            "/h/.x/auth.jsonl",
+            "/h/.x/my-auth.db",
+            "/h/.x/.credentials.json.tmp",
+            "/h/.claude.json",
+            "/h/.x/service-account.json",
+            "/h/.x/jwt.txt",
+            "/h/.x/env.production",
+            "/h/.x/kubeconfig",
+            "/h/.x/login.json",
+            "/h/.x/accounts.json",
             "/h/.x/AUTH.JSON",
             "C:\\Users\\a\\.x\\auth.json",
             "/h/.x/.credentials.json",

@@ -1,22 +1,45 @@
 //! Small facts about names and texts that come from foreign files.
 
-/// Shows a foreign text on a terminal without letting it act on the terminal:
-/// control characters, line breaks and bidirectional overrides become visible escapes.
+/// Shows a foreign text on a terminal without letting it act on the terminal: control
+/// characters, line breaks, bidirectional overrides and what nobody can see become visible
+/// escapes, so that two names that look alike are alike.
 pub fn display_safe(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut before = None;
     for c in text.chars() {
-        let bidi = matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        // What shows nothing and joins nothing only makes two names look like one. (The joiners
-        // U+200C and U+200D belong to scripts and emoji.)
-        let unseen = matches!(c, '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2028}' | '\u{2029}'
-            | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
-        if c.is_control() || bidi || unseen {
+        let acts = c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+        if acts || (is_invisible(c) && !joins(before, c)) {
             out.extend(c.escape_unicode());
         } else {
             out.push(c);
         }
+        before = Some(c);
     }
     out
+}
+
+/// Whether a character leaves no mark of its own: Unicode's default ignorable code points (the
+/// bidirectional controls and tags among them), interlinear marks and the empty Braille cell.
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Whether an invisible character has work to do where it stands: the joiners of scripts and
+/// emoji, and the choice between an emoji's two forms.
+fn joins(before: Option<char>, c: char) -> bool {
+    let Some(before) = before else { return false };
+    let emoji = !before.is_ascii() && !is_invisible(before);
+    match c {
+        '\u{200c}' => emoji,
+        '\u{200d}' => emoji || before == '\u{fe0f}',
+        '\u{fe0e}' | '\u{fe0f}' => emoji || matches!(before, '0'..='9' | '#' | '*'),
+        _ => false,
+    }
 }
 
 /// Cuts a text to at most `max` characters, the last one an ellipsis when anything was cut.
@@ -45,11 +68,8 @@ pub const UNTITLED: &str = "Untitled session";
 
 /// True when nothing of the text would show.
 pub fn is_blank_name(text: &str) -> bool {
-    text.chars().all(|c| {
-        c.is_whitespace()
-            || c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
-    })
+    text.chars()
+        .all(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
 }
 
 #[cfg(test)]

@@ -75,7 +75,9 @@ fn after_too_many_deaths_the_store_is_asked_and_nothing_is_handed_over() {
         ("submitted", Memory::Honest, "turn_done"),
         ("written", Memory::NoTurn, "seen"),
         ("written", Memory::Unknown, "uncertain"),
-        // What was proven stays so without being asked for.
+        ("written", Memory::BrokenOff, "failed"),
+        ("seen", Memory::BrokenOff, "failed"),
+        // What was proven stays so where it only cannot be looked up again.
         ("seen", Memory::Unknown, "seen"),
     ] {
         let (mut state, id) = one_message();

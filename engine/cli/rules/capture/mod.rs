@@ -52,18 +52,6 @@ pub fn run(arguments: &Capture, common: &Common) -> Outcome {
             .map(|rule| rule.rule.provider.value.clone());
         return Err(no_rule(provider, known));
     };
-    let named = match &arguments.out {
-        Some(out) => Some(std::path::absolute(out)?),
-        None => None,
-    };
-    if let Some(out) = &named
-        && std::fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some())
-    {
-        return Err(
-            Failure::new(Exit::Failed, format!("{} is not empty", out.display()))
-                .hint("name a folder that does not exist yet"),
-        );
-    }
     let options = Options {
         copy_bytes: setup.config.limits.live_store.0,
         ..Options::default()
@@ -85,8 +73,8 @@ pub fn run(arguments: &Capture, common: &Common) -> Outcome {
         folders,
         others: others.filter(|id| !kept(id)).collect(),
     };
-    let out = match named {
-        Some(out) => out,
+    let out = match &arguments.out {
+        Some(out) => claim(&std::path::absolute(out)?)?,
         None => fresh(&shelf(common)?.user().join(provider).join("fixtures"))?,
     };
     let made = make(&loaded, &setup.world, &chosen, &people, drifted, &out)?;
@@ -121,24 +109,43 @@ pub fn run(arguments: &Capture, common: &Common) -> Outcome {
     })
 }
 
-/// Makes a folder for a case. That it was not there is what making it says: of two captures at
-/// once, each gets its own.
+/// Makes the next free folder for a case.
 fn fresh(cases: &Path) -> Result<PathBuf, Failure> {
-    std::fs::create_dir_all(cases)?;
-    let mut out = cases.join("captured");
-    let mut number = 1;
-    loop {
-        match std::fs::create_dir(&out) {
-            Ok(()) => return Ok(out),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                number += 1;
-                out = cases.join(format!("captured-{number}"));
-            }
-            Err(error) => {
-                let message = format!("{}: {error}", out.display());
-                return Err(Failure::new(Exit::Failed, message));
-            }
+    for number in 1_u32.. {
+        let name = match number {
+            1 => "captured".to_owned(),
+            number => format!("captured-{number}"),
+        };
+        if let Some(out) = made(&cases.join(name))? {
+            return Ok(out);
         }
+    }
+    Err(Failure::new(
+        Exit::Failed,
+        format!("{} is full", cases.display()),
+    ))
+}
+
+/// Makes the folder that was asked for.
+fn claim(out: &Path) -> Result<PathBuf, Failure> {
+    made(out)?.ok_or_else(|| {
+        Failure::new(Exit::Failed, format!("{} is there already", out.display()))
+            .hint("name a folder that does not exist yet")
+    })
+}
+
+/// Makes a folder; none where it was there. Making it is what says so: of two captures at once,
+/// one gets it, and none takes away what another one made.
+fn made(out: &Path) -> Result<Option<PathBuf>, Failure> {
+    let failed =
+        |error: std::io::Error| Failure::new(Exit::Failed, format!("{}: {error}", out.display()));
+    if let Some(parent) = out.parent() {
+        std::fs::create_dir_all(parent).map_err(failed)?;
+    }
+    match std::fs::create_dir(out) {
+        Ok(()) => Ok(Some(out.to_path_buf())),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(None),
+        Err(error) => Err(failed(error)),
     }
 }
 

@@ -106,7 +106,7 @@ impl Ledger {
             let settled = !(waits || under_way);
             // What was seen or answered stays so, whoever dies over its turn.
             let is_there = matches!(known.stage, Stage::Seen | Stage::Replied);
-            if settled || too_often && is_there {
+            if settled || for_good && is_there {
                 return Ok(LeaseAnswer::Nothing);
             }
             if let Some(step) = given_up {

@@ -119,6 +119,11 @@ impl Worker<'_> {
                     "found_earlier",
                     json!({"finding": "unknown", "reason": reason}),
                 );
+                // What was proven before stays so when it only cannot be looked up again.
+                if recorder.lease.last_look && matches!(message.stage, Stage::Seen | Stage::Replied)
+                {
+                    return Ok(Some(message.stage.to_string()));
+                }
                 Ok(Some(recorder.end_as(Step::uncertain(reason))?))
             }
             Finding::Seen(sighting) => {
@@ -127,9 +132,7 @@ impl Worker<'_> {
                     let blank = "the edge found it and could not say where";
                     return Ok(Some(recorder.end_as(Step::uncertain(blank))?));
                 }
-                if let (Some(place), None) = (sighting.message, &sighting.turn)
-                    && !recorder.lease.last_look
-                {
+                if let (Some(place), None) = (sighting.message, &sighting.turn) {
                     self.watch(edge, context, recorder, place)?;
                 }
                 Ok(Some("found".into()))
@@ -147,7 +150,12 @@ impl Worker<'_> {
         place: Evidence,
     ) -> Result<(), WorkerError> {
         let deadline = edge.delivery().deadline;
-        let until = deadline.min(Instant::now() + self.limits.watch);
+        // Those who watched it kept dying: who does not work on it now is not waited for.
+        let patience = match recorder.lease.last_look {
+            true => Duration::ZERO,
+            false => self.limits.watch,
+        };
+        let until = deadline.min(Instant::now() + patience);
         let mut pause = Duration::from_millis(50);
         loop {
             // Asked before the look: what is written before it ends is found by the look.

@@ -41,6 +41,8 @@ pub enum Memory {
     Unknown,
     /// Finds the message, and no end of its turn.
     NoTurn,
+    /// The same, and nobody works on it any more.
+    BrokenOff,
     /// Says that nothing is there, whatever is.
     Blank,
 }
@@ -169,6 +171,10 @@ impl Edge for PaperEdge {
         self.work(delivery, progress)
     }
 
+    fn is_under_way(&self, _context: &EdgeContext, _delivery: &Delivery) -> bool {
+        self.memory != Memory::BrokenOff
+    }
+
     fn find(&self, _context: &EdgeContext, delivery: &Delivery) -> Finding {
         self.finds.fetch_add(1, Ordering::SeqCst);
         let id = delivery.message_id.to_string();
@@ -177,7 +183,9 @@ impl Edge for PaperEdge {
                 reason: "the paper is wet".into(),
             },
             Memory::Blank => Finding::Absent,
-            Memory::Honest | Memory::NoTurn if self.got(&delivery.target.key).contains(&id) => {
+            Memory::Honest | Memory::NoTurn | Memory::BrokenOff
+                if self.got(&delivery.target.key).contains(&id) =>
+            {
                 let ended = TurnEnd {
                     completed: true,
                     evidence: self.evidence(delivery),
@@ -187,7 +195,7 @@ impl Edge for PaperEdge {
                     turn: (self.memory == Memory::Honest).then_some(ended),
                 })
             }
-            Memory::Honest | Memory::NoTurn => Finding::Absent,
+            Memory::Honest | Memory::NoTurn | Memory::BrokenOff => Finding::Absent,
         }
     }
 }

@@ -223,6 +223,11 @@ fn what_was_seen_stays_seen_however_many_die_over_its_turn() {
         ledger.start(&lease, "door").unwrap();
         at(&ledger, id, stage);
         own(&ledger, id, Owner::current(), Duration::ZERO);
+        let LeaseAnswer::Taken(lease) = ledger.lease(id, &limits).unwrap() else {
+            panic!("its turn is looked for once more")
+        };
+        assert!(lease.last_look && lease.started_before);
+        own(&ledger, id, Owner::current(), Duration::ZERO);
         for _ in 0..3 {
             assert_eq!(ledger.lease(id, &limits).unwrap(), LeaseAnswer::Nothing);
             assert_eq!(ledger.message(id).unwrap().stage, stage);
