@@ -84,6 +84,9 @@ pub struct Discover {
     /// Scan whole files where the usual windows gave no name
     #[arg(long)]
     pub deep: bool,
+    /// Read everything, even where nothing has changed, and keep nothing for the next run
+    #[arg(long)]
+    pub no_cache: bool,
     /// Let rules run a provider's own program where that was shown to change nothing
     #[arg(long)]
     pub allow_commands: bool,

@@ -237,7 +237,7 @@ fn work_for(setup: &Setup, one: &mut Known<'_>, field: &str) -> Result<(), Strin
         .rules
         .get(&one.key.provider)
         .ok_or("its rule is gone")?;
-    for home in homes::of(setup, rule).map_err(|failure| failure.to_string())? {
+    for home in homes::of(setup, &setup.world, rule).map_err(|failure| failure.to_string())? {
         let options = Options {
             node: one.key.node.clone(),
             home: home.id,

@@ -3,6 +3,7 @@
 use crate::args::{Common, Discover};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::interrupt;
+use crate::memo::Memos;
 use crate::output;
 use crate::pass::{self, Pass, PassOptions};
 use crate::setup::{self, Setup};
@@ -10,6 +11,7 @@ use crate::verdicts::{self, Last};
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Listed;
 use axiowl_model::{Verdict, display_safe};
+use axiowl_sources::Witness;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -32,10 +34,15 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
         remote(arguments.json);
         return Ok(Exit::Failed);
     }
-    let setup = match &arguments.fixture {
+    let mut setup = match &arguments.fixture {
         Some(fixture) => setup::open_fixture(common, fixture)?,
-        None => setup::open(common)?,
+        None => setup::open_unasked(common)?,
     };
+    let mut memos = match remembers(arguments) && !setup.world.is_fixture() {
+        true => Some(Memos::open(&setup)?),
+        false => None,
+    };
+    let mut asked = arguments.fixture.is_some();
     let rules: Vec<Arc<LoadedRule>> = match arguments.scope.as_str() {
         ALL => setup.rules.iter().cloned().collect(),
         scope => vec![one(&setup, scope)?],
@@ -46,11 +53,32 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
         deep: arguments.deep,
         allow_commands: arguments.allow_commands,
         cancel: interrupt::cancel(),
+        witness: None,
     };
     let mut fits = true;
     let mut failed = None;
     for rule in &rules {
-        let pass = match pass::run(&setup, rule, &options) {
+        let recalled = memos
+            .as_mut()
+            .map(|memos| memos.recall(&setup, rule))
+            .and_then(|recalled| {
+                recalled
+                    .inspect_err(|why| {
+                        let provider = &rule.rule.provider.value;
+                        tracing::debug!(provider, why, "discovered anew");
+                    })
+                    .ok()
+            });
+        let pass = match recalled {
+            Some(pass) => Ok(pass),
+            None => {
+                if !std::mem::replace(&mut asked, true) {
+                    setup.know_registered()?;
+                }
+                anew(&setup, rule, &options, memos.as_mut())
+            }
+        };
+        let pass = match pass {
             Ok(pass) => pass,
             // One scope's failure does not take the others with it.
             Err(failure) if arguments.scope == ALL && !options.cancel.is_cancelled() => {
@@ -80,11 +108,53 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
     if arguments.scope == ALL {
         remote(arguments.json);
     }
+    if let Some(memos) = memos {
+        memos.keep(&setup)?;
+    }
     match failed {
         Some(failure) => Err(failure),
         None if arguments.strict && !fits => Ok(Exit::Failed),
         None => Ok(Exit::Done),
     }
+}
+
+/// Whether what this run finds may be kept, and said again by the next one: only of whole runs
+/// whose words are counts.
+fn remembers(arguments: &Discover) -> bool {
+    let Discover {
+        scope: _,
+        target,
+        json,
+        dry_run,
+        deep,
+        no_cache,
+        allow_commands,
+        fixture,
+        strict: _,
+    } = arguments;
+    target.is_none()
+        && fixture.is_none()
+        && !(*json || *dry_run || *deep || *no_cache || *allow_commands)
+}
+
+/// Discovers a scope, noting what that rests on where it may be kept.
+fn anew(
+    setup: &Setup,
+    rule: &LoadedRule,
+    options: &PassOptions,
+    memos: Option<&mut Memos>,
+) -> Result<Pass, Failure> {
+    let Some(memos) = memos else {
+        return pass::run(setup, rule, options);
+    };
+    let witness = Arc::new(Witness::default());
+    let options = PassOptions {
+        witness: Some(Arc::clone(&witness)),
+        ..options.clone()
+    };
+    let pass = pass::run(setup, rule, &options)?;
+    memos.learn(rule, &pass, witness, setup.world.now().as_millis());
+    Ok(pass)
 }
 
 fn one(setup: &Setup, scope: &str) -> Result<Arc<LoadedRule>, Failure> {

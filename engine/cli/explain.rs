@@ -56,7 +56,7 @@ pub fn show(setup: &Setup, rules: &[&LoadedRule], text: &str, json: bool) -> Out
                 copy_bytes: setup.config.limits.live_store.0,
                 ..Options::default()
             };
-            let report = homes::discover_all(setup, rule, &options)?;
+            let report = homes::discover_all(setup, &setup.world, rule, &options)?;
             Ok(report.agents.into_iter().filter(&meant).collect::<Vec<_>>())
         };
         // First as discovery reads; then the whole of the files of what was found, and of no other.

@@ -21,16 +21,16 @@ pub struct ProviderHome {
 ///
 /// # Errors
 /// When two of them are one folder, however it is written: one session would be two.
-pub fn of(setup: &Setup, rule: &LoadedRule) -> Result<Vec<ProviderHome>, Failure> {
+pub fn of(setup: &Setup, world: &World, rule: &LoadedRule) -> Result<Vec<ProviderHome>, Failure> {
     let configured = configured(setup, &rule.rule.provider.value);
     let mut out = vec![ProviderHome {
         id: String::new(),
-        world: setup.world.clone(),
+        world: world.clone(),
     }];
     if configured.is_empty() {
         return Ok(out);
     }
-    let mut folders: Vec<(String, PathBuf)> = home_folders(&rule.rule, &setup.world)
+    let mut folders: Vec<(String, PathBuf)> = home_folders(&rule.rule, world)
         .into_iter()
         .map(|folder| (String::new(), folder))
         .collect();
@@ -43,7 +43,7 @@ pub fn of(setup: &Setup, rule: &LoadedRule) -> Result<Vec<ProviderHome>, Failure
         folders.push((home.id.value.clone(), real));
         out.push(ProviderHome {
             id: home.id.value.clone(),
-            world: setup.world.at_provider_home(folder.to_string_lossy()),
+            world: world.at_provider_home(folder.to_string_lossy()),
         });
     }
     Ok(out)
@@ -69,11 +69,12 @@ pub fn folder(setup: &Setup, provider: &str, id: &str) -> Option<PathBuf> {
 /// Runs a rule over every home of its provider, as one report.
 pub fn discover_all(
     setup: &Setup,
+    world: &World,
     rule: &LoadedRule,
     options: &Options,
 ) -> Result<Report, Failure> {
     let mut report: Option<Report> = None;
-    for home in of(setup, rule)? {
+    for home in of(setup, world, rule)? {
         let options = Options {
             home: home.id,
             ..options.clone()

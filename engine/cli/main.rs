@@ -16,6 +16,7 @@ mod hook;
 mod interrupt;
 mod list;
 mod mcp;
+mod memo;
 mod message;
 mod office;
 mod output;

@@ -8,8 +8,9 @@ use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Prune;
 use axiowl_model::{AgentRecord, Decision, DiscoverySummary, Timestamp, Verdict};
 use axiowl_registry::{MergeOptions, MergeReport};
-use axiowl_sources::Cancel;
+use axiowl_sources::{Cancel, Witness};
 use serde_json::json;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// What one scope found and what became of it.
@@ -37,6 +38,8 @@ pub struct PassOptions {
     pub allow_commands: bool,
     /// Ends the pass early; nothing is merged then.
     pub cancel: Cancel,
+    /// Notes what the pass sees of the machine.
+    pub witness: Option<Arc<Witness>>,
 }
 
 /// Runs one rule and merges what it found at once.
@@ -51,7 +54,11 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
         cancel: options.cancel.clone(),
         ..Options::default()
     };
-    let report = homes::discover_all(setup, rule, &discovery)?;
+    let world = match &options.witness {
+        Some(witness) => setup.world.witnessed(Arc::clone(witness)),
+        None => setup.world.clone(),
+    };
+    let report = homes::discover_all(setup, &world, rule, &discovery)?;
     if options.cancel.is_cancelled() {
         let scope = rule.rule.scope_word();
         let message = format!("ended before all of {scope} was read; nothing of it was changed");

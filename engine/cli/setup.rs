@@ -40,6 +40,16 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// Reads what rules may ask about the registry.
+    ///
+    /// # Errors
+    /// When the registry cannot be read.
+    pub fn know_registered(&mut self) -> Result<(), Failure> {
+        self.world
+            .set_registered(registered(&self.registry, &Known::All)?);
+        Ok(())
+    }
+
     /// A folder that config.yaml names, `~/` being the user's own home.
     pub fn folder(&self, written: &str) -> PathBuf {
         match written.strip_prefix("~/") {
@@ -52,6 +62,12 @@ impl Setup {
 /// Opens everything, with every rule.
 pub fn open(common: &Common) -> Result<Setup, Failure> {
     open_knowing(common, |_| true, &Known::All)
+}
+
+/// Opens everything but what rules may ask about the registry, which
+/// [`Setup::know_registered`] adds: where nothing has changed, nobody asks.
+pub fn open_unasked(common: &Common) -> Result<Setup, Failure> {
+    open_knowing(common, |_| true, &Known::Nothing)
 }
 
 /// Opens everything for what needs no rule. None is read.
@@ -72,6 +88,7 @@ pub fn open_for(common: &Common, session: &SessionKey) -> Result<Setup, Failure>
 
 /// Which rows of the registry rules may ask about.
 enum Known<'a> {
+    Nothing,
     All,
     Only(&'a str),
 }
@@ -181,6 +198,7 @@ fn registered(
 ) -> Result<BTreeMap<String, Vec<String>>, Failure> {
     let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let snapshot = match known {
+        Known::Nothing => return Ok(out),
         Known::All => registry.load()?,
         Known::Only(session) => registry.load_for(&[session])?,
     };

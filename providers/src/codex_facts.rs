@@ -65,6 +65,10 @@ impl NativeFacts for CodexFacts {
         &[WRITER_LOCKS_AND_QUEUE, IPC_OWNER]
     }
 
+    fn of_the_machine(&self, name: &str) -> bool {
+        name == WRITER_LOCKS_AND_QUEUE
+    }
+
     fn fact(&self, name: &str, query: &FactQuery<'_>) -> Result<bool, String> {
         let root = query
             .roots

@@ -28,6 +28,11 @@ impl NativeFacts for Facts {
         &NAMES
     }
 
+    fn of_the_machine(&self, name: &str) -> bool {
+        let mut all = self.all().into_iter();
+        all.any(|facts| facts.names().contains(&name) && facts.of_the_machine(name))
+    }
+
     fn fact(&self, name: &str, query: &FactQuery<'_>) -> Result<bool, String> {
         match self
             .all()

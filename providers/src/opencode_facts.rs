@@ -21,6 +21,10 @@ impl NativeFacts for OpencodeFacts {
         &[VERSION_1]
     }
 
+    fn of_the_machine(&self, name: &str) -> bool {
+        name == VERSION_1
+    }
+
     fn fact(&self, name: &str, query: &FactQuery<'_>) -> Result<bool, String> {
         if name != VERSION_1 {
             return Err(format!("nothing here answers `{name}`"));

@@ -3,6 +3,7 @@
 use crate::coverage::Coverage;
 use axiowl_lang::at::{At, Span};
 use axiowl_lang::cond::{Cond, Ops, Targeted, Test};
+use axiowl_lang::fields::REGISTERED_AS;
 use axiowl_lang::load::LoadedRule;
 use axiowl_model::{Timestamp, is_uuid};
 use axiowl_sources::{FactQuery, Row, World};
@@ -157,12 +158,36 @@ impl Scope<'_> {
             Cond::Field { name, test } => {
                 let value = value(self.row, name);
                 let (holds, wanted) = self.test(test, value);
+                self.testify(&name.value, test, holds);
                 self.note(name.span, holds);
                 Outcome {
                     holds,
                     why: self.say(|| format!("{} {wanted}, saw {}", name.value, shown(value))),
                 }
             }
+        }
+    }
+
+    /// What the registry says is no file whose change would show.
+    fn testify(&self, name: &str, test: &Test, holds: bool) {
+        let Some(witness) = self.world.witness().filter(|_| name == REGISTERED_AS) else {
+            return;
+        };
+        let session = self.session.rsplit(':').next().unwrap_or_default();
+        let only_has = |ops: &Ops| {
+            let provider = ops.has.as_ref()?.as_str()?;
+            let alone = Ops {
+                has: ops.has.clone(),
+                ..Ops::default()
+            };
+            (*ops == alone).then(|| provider.to_owned())
+        };
+        match test {
+            Test::Ops(ops) => match only_has(ops) {
+                Some(provider) => witness.registered(session, &provider, holds),
+                None => witness.unsure("a rule asks more of the registry"),
+            },
+            _ => witness.unsure("a rule asks more of the registry"),
         }
     }
 
@@ -277,10 +302,9 @@ impl Scope<'_> {
             });
         }
         if let Some(span) = &ops.newer_than {
-            let now = self.world.now().as_millis();
             let ok = value
                 .as_i64()
-                .is_some_and(|at| now.saturating_sub(at) <= span.0);
+                .is_some_and(|at| self.world.is_newer(at, span.0));
             note(ok, &|| format!("is newer than {} s", span.0 / 1000));
         }
         if let Some(other) = &ops.same_as {

@@ -1,10 +1,11 @@
 //! What a run did not understand, in numbers, and in one line for a person.
 
 use axiowl_model::{Issue, codes};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Counts of what was not understood.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gaps {
     /// Declared columns that a database does not have, as `source.column`.
     pub columns: Vec<String>,

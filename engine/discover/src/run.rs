@@ -102,6 +102,30 @@ pub struct Report {
     pub present: bool,
 }
 
+impl Report {
+    /// The report of a rule of which nothing has changed: in numbers, without the sessions.
+    pub fn of_before(
+        provider: &str,
+        node: &str,
+        dropped: BTreeMap<String, usize>,
+        verdict: Verdict,
+    ) -> Self {
+        Self {
+            provider: provider.to_owned(),
+            node: node.to_owned(),
+            agents: Vec::new(),
+            dropped,
+            issues: Vec::new(),
+            verdict,
+            gaps: Gaps::default(),
+            complete: true,
+            targeted: false,
+            sources: BTreeMap::new(),
+            present: true,
+        }
+    }
+}
+
 /// One session with the row it was judged by.
 pub struct Found {
     /// The judged session.

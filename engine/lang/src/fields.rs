@@ -13,7 +13,9 @@ use std::collections::BTreeSet;
 ///
 /// `registered_as`: the provider keys under which the session already stands in the
 /// registry, as a list.
-pub const ENGINE_FIELDS: [&str; 1] = ["registered_as"];
+pub const ENGINE_FIELDS: [&str; 1] = [REGISTERED_AS];
+/// The provider keys under which a session stands in the registry.
+pub const REGISTERED_AS: &str = "registered_as";
 
 /// Names that templates may use beside the fields: the name that won and the session id.
 pub const TEMPLATE_NAMES: [&str; 2] = ["name", "session"];

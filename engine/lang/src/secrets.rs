@@ -5,7 +5,6 @@
 
 /// File names (in lower case) that hold secrets.
 const NAMES: &[&str] = &[
-    ".claude.json",
     "account.json",
     "accounts.json",
     "auth.json",
@@ -199,7 +198,6 @@ mod tests {
             "/h/.x/auth.jsonl",
             "/h/.x/my-auth.db",
             "/h/.x/.credentials.json.tmp",
-            "/h/.claude.json",
             "/h/.x/service-account.json",
             "/h/.x/jwt.txt",
             "/h/.x/env.production",

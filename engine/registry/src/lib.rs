@@ -45,4 +45,4 @@ pub use private::{create_private_dir, private_file_options};
 pub use sender::{SENDER_UNMATCHED, SenderReason, SenderResolution};
 pub use snapshot::Snapshot;
 pub use state::{Platform, state_root};
-pub use store::Registry;
+pub use store::{Changes, Registry};

@@ -7,9 +7,10 @@ use crate::lookup::first_match;
 use crate::private::{close_to_others, create_private_dir, private_file_options, sync_dir};
 use crate::table::{DamagedLine, Table};
 use crate::{RegistryError, Snapshot};
-use axiowl_model::Issue;
+use axiowl_model::{AgentRecord, Issue};
 use std::collections::HashSet;
-use std::io::{self, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -23,13 +24,29 @@ pub struct Registry {
     folder: PathBuf,
     file: PathBuf,
     lock_wait: Duration,
-    /// What the last change left, for the next one: many follow each other in one discovery.
-    /// It counts only where the file still holds these very bytes.
-    last: Arc<Mutex<Option<Last>>>,
+    own: Arc<Mutex<Own>>,
 }
 
-/// The bytes of a table and what stands in them.
-type Last = (Vec<u8>, Table);
+/// What the changes of this process met and left; many follow each other in one discovery.
+#[derive(Debug, Default)]
+struct Own {
+    /// The digest of the file that the first change met.
+    met: Option<String>,
+    /// The bytes that the last change left, and what stands in them. It counts only where the
+    /// file still holds these very bytes.
+    last: Option<(Vec<u8>, Table)>,
+    /// Somebody else wrote between two of the changes.
+    others: bool,
+}
+
+/// The table before and after the changes of this process, when nobody else wrote between them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changes {
+    /// The digest of the file that the first change met.
+    pub met: String,
+    /// The digest of the file that the last change left.
+    pub left: String,
+}
 
 impl Registry {
     /// The registry of a state root (see [`crate::state_root`]). Nothing needs to exist yet.
@@ -40,7 +57,7 @@ impl Registry {
             folder,
             file,
             lock_wait: LOCK_WAIT,
-            last: Arc::default(),
+            own: Arc::default(),
         }
     }
 
@@ -97,6 +114,49 @@ impl Registry {
         Snapshot::parse(&self.file, &bytes)
     }
 
+    /// A digest of the file's bytes as they are now; of no file, that of no bytes.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn digest(&self) -> Result<String, RegistryError> {
+        let hashed = || -> io::Result<String> {
+            let mut hash = blake3::Hasher::new();
+            io::copy(&mut open_regular(&self.file)?, &mut hash)?;
+            Ok(hash.finalize().to_hex().to_string())
+        };
+        match hashed() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(digest(&[])),
+            digest => digest.map_err(RegistryError::io("read", &self.file)),
+        }
+    }
+
+    /// What the changes made through this registry met and left; `None` when there were none, or
+    /// when somebody else wrote between them.
+    pub fn changes(&self) -> Option<Changes> {
+        let own = self.own.lock().ok()?;
+        let (left, _) = own.last.as_ref().filter(|_| !own.others)?;
+        Some(Changes {
+            met: own.met.clone()?,
+            left: digest(left),
+        })
+    }
+
+    /// Shows the rows that the last change left, or where there was none, those of the file.
+    ///
+    /// # Errors
+    /// As [`Registry::load`].
+    pub fn with_latest<T>(
+        &self,
+        show: impl FnOnce(&[AgentRecord]) -> T,
+    ) -> Result<T, RegistryError> {
+        if let Ok(own) = self.own.lock()
+            && let Some((_, table)) = &own.last
+        {
+            return Ok(show(&table.rows));
+        }
+        Ok(show(self.load()?.agents()))
+    }
+
     /// Changes the table under the lock and replaces the file, unless nothing changed.
     /// Returns the answer of `change` and an issue for each line that was set aside.
     pub(crate) fn update<T>(
@@ -130,22 +190,32 @@ impl Registry {
 
     /// The rows of these bytes: those that the last change left, where it left these bytes.
     fn parse(&self, bytes: &[u8]) -> Result<Snapshot, RegistryError> {
-        let last = self.last.lock().ok().and_then(|mut last| last.take());
-        match last {
-            Some((known, table)) if known == bytes => Ok(Snapshot {
+        let mut known = None;
+        if let Ok(mut own) = self.own.lock() {
+            if own.met.is_none() {
+                own.met = Some(digest(bytes));
+            }
+            let last = own.last.take();
+            own.others |= last.as_ref().is_some_and(|(left, _)| left != bytes);
+            known = last.filter(|(left, _)| left == bytes);
+        }
+        match known {
+            Some((_, table)) => Ok(Snapshot {
                 table,
                 issues: Vec::new(),
             }),
-            _ => Snapshot::parse(&self.file, bytes),
+            None => Snapshot::parse(&self.file, bytes),
         }
     }
 
     fn keep(&self, bytes: String, table: Table) {
+        let Ok(mut own) = self.own.lock() else {
+            return;
+        };
         // Damaged lines are issues each time they are read.
-        if let Ok(mut last) = self.last.lock()
-            && table.damaged.is_empty()
-        {
-            *last = Some((bytes.into_bytes(), table));
+        match table.damaged.is_empty() {
+            true => own.last = Some((bytes.into_bytes(), table)),
+            false => own.others = true,
         }
     }
 
@@ -158,15 +228,13 @@ impl Registry {
     }
 
     fn read(&self) -> Result<Option<Vec<u8>>, RegistryError> {
-        // Opening a pipe would wait for somebody to write into it.
-        let regular = |file: &Path| match std::fs::metadata(file)?.is_file() {
-            true => std::fs::read(file),
-            false => Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "it is no regular file",
-            )),
+        let bytes = || -> io::Result<Vec<u8>> {
+            let mut file = open_regular(&self.file)?;
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            Ok(bytes)
         };
-        match regular(&self.file) {
+        match bytes() {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(RegistryError::io("read", &self.file)(error)),
@@ -238,6 +306,21 @@ impl Registry {
             })
             .map_err(RegistryError::io("append to", &path))
     }
+}
+
+/// Opens a file that is one: opening a pipe would wait for somebody to write into it.
+fn open_regular(file: &Path) -> io::Result<File> {
+    match std::fs::metadata(file)?.is_file() {
+        true => File::open(file),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no regular file",
+        )),
+    }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
 }
 
 /// The bytes that stand in every line a text can lead to: its last part, since a prefix may

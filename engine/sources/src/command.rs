@@ -51,6 +51,9 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// Reads what one command prints.
 pub(crate) fn read(name: &str, rule: &Rule, context: &Context<'_>) -> Outcome {
+    if let Some(witness) = context.world.witness() {
+        witness.unsure("a program may say something else every time");
+    }
     let mut report = Report::default();
     let mut table = Table::default();
     let shown = shown(rule);

@@ -21,6 +21,12 @@ pub trait NativeFacts: Send + Sync {
     /// The names it answers.
     fn names(&self) -> &'static [&'static str];
 
+    /// Whether a fact is about the machine and the rule's roots alone, whatever the row: then
+    /// the answer for one row is that for all.
+    fn of_the_machine(&self, _name: &str) -> bool {
+        false
+    }
+
     /// The answer; the error says why it cannot be known, which counts as no.
     fn fact(&self, name: &str, query: &FactQuery) -> Result<bool, String>;
 }

@@ -1,5 +1,6 @@
 //! A file or folder that a source's patterns found, and the fields every row has of it.
 
+use crate::witness::Depth;
 use crate::{Row, World};
 use axiowl_model::Timestamp;
 use serde_json::Value;
@@ -34,6 +35,9 @@ impl Hit {
         pattern: usize,
     ) -> Self {
         let mtime = world.recorded_mtime(&recorded);
+        if let Some(witness) = world.witness() {
+            witness.seen_as(&real, Depth::Content, Some(metadata));
+        }
         Self {
             real,
             recorded,

@@ -10,6 +10,7 @@ use crate::World;
 use crate::file::Hit;
 use crate::report::Report;
 use crate::roots::{Folder, Place, Root};
+use crate::witness::Depth;
 use axiowl_lang::at::At;
 use axiowl_lang::secrets::is_secret_path;
 use axiowl_lang::source::STATE_ROOT;
@@ -161,6 +162,7 @@ impl<'a> Finder<'a> {
         match part {
             Part::Plain(name) => {
                 let path = dir.join(name);
+                self.world.note_path(&path, Depth::Identity);
                 match path.symlink_metadata() {
                     Ok(metadata) => self.step(walk, path, &metadata, rest, report),
                     Err(error) => report_unless_absent(report, self.world, &path, &error),
@@ -205,6 +207,7 @@ impl<'a> Finder<'a> {
         let target;
         let mut metadata = metadata;
         if metadata.is_symlink() {
+            self.world.note_path(&path, Depth::Identity);
             let Some(followed) = self.inside(walk, &path, report) else {
                 return;
             };
@@ -253,6 +256,7 @@ impl<'a> Finder<'a> {
 
     /// The entries of a folder, sorted by name.
     fn list(&mut self, dir: &Path, report: &mut Report) -> Vec<(String, DirEntry)> {
+        self.world.note_path(dir, Depth::Content);
         let entries = match std::fs::read_dir(dir) {
             Ok(entries) => entries,
             Err(error) => {
@@ -309,6 +313,7 @@ impl<'a> Finder<'a> {
     /// A file that a row names by its recorded path; it must lie below one of the roots.
     pub(crate) fn named(&mut self, recorded: &str, report: &mut Report) -> Option<Hit> {
         let real = self.world.real_path(recorded)?;
+        self.world.note_path(&real, Depth::Identity);
         let metadata = match real.symlink_metadata() {
             Ok(metadata) => metadata,
             Err(error) => {
@@ -330,7 +335,8 @@ impl<'a> Finder<'a> {
             return None;
         };
         let below = canonical.strip_prefix(&place.canonical).ok()?;
-        if is_secret_path(&below.to_string_lossy()) {
+        let home = self.world.home();
+        if is_secret_path(&below.to_string_lossy()) || is_settings_of_a_client(recorded, home) {
             report.issue(secret(recorded));
             return None;
         }
@@ -367,6 +373,17 @@ pub(crate) fn is_secret(recorded: &str, root: &str, home: &str) -> bool {
         recorded.get(name..)
     };
     is_secret_path(rest.or_else(from_root).unwrap_or(recorded))
+        || is_settings_of_a_client(recorded, home)
+}
+
+/// A hidden JSON file right in the user's home is some client's own settings, with its login.
+fn is_settings_of_a_client(recorded: &str, home: &str) -> bool {
+    let below = recorded.strip_prefix(home);
+    let name = below.and_then(|rest| rest.strip_prefix(['/', '\\']));
+    name.is_some_and(|name| {
+        let name = name.to_lowercase();
+        name.starts_with('.') && name.ends_with(".json") && !name.contains(['/', '\\'])
+    })
 }
 
 fn outside(path: &str, why: &str) -> Issue {

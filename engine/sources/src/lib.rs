@@ -35,6 +35,7 @@ mod text;
 mod tsv;
 mod unread;
 mod wire;
+pub mod witness;
 pub mod world;
 
 pub use cancel::Cancel;
@@ -45,6 +46,7 @@ pub use sqlite::ask::Asker;
 pub use sqlite::dump;
 pub use sqlite::session::{Records, SessionReader};
 pub use sqlite::{SqlProblem, check_sql};
+pub use witness::{Testimony, Witness};
 pub use world::World;
 
 /// A row of a source: field name to value. Times are milliseconds since the epoch.

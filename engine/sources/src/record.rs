@@ -127,9 +127,8 @@ fn passes(ops: &Ops, value: &Value, fields: &dyn Fields, world: Option<&World>) 
             pid.parse().is_ok_and(|pid| world.pid_alive(pid, None))
         })
         && ops.newer_than.as_ref().is_none_or(|span| {
-            let age = |at: i64, world: &World| world.now().as_millis().saturating_sub(at);
             let at = value.as_i64().zip(world);
-            at.is_some_and(|(at, world)| age(at, world) <= span.0)
+            at.is_some_and(|(at, world)| world.is_newer(at, span.0))
         })
         && ops
             .same_as

@@ -7,6 +7,7 @@
 //! exists. AxiOwl's own folder is a root of every rule. It must not read any file.
 
 use crate::World;
+use crate::witness::Depth;
 use axiowl_lang::rule::{RootRule, Rule};
 use axiowl_lang::source::STATE_ROOT;
 use axiowl_lang::template::{Piece, Template};
@@ -204,6 +205,7 @@ fn fill(candidate: &Template, roots: &BTreeMap<String, Root>, world: &World) -> 
 
 fn place(recorded: &str, world: &World) -> Option<Place> {
     let real = world.real_path(recorded)?;
+    world.note_path(&real, Depth::Identity);
     let canonical = real.canonicalize().ok()?;
     let inside = canonical.is_dir() && world.contains(&canonical);
     inside.then_some(Place { real, canonical })

@@ -57,6 +57,9 @@ pub const UNREAD: &str = "unread";
 
 /// Lists the files. Secret files, links and AxiOwl's own folder are left out.
 pub fn survey(loaded: &LoadedRule, world: &World) -> Survey {
+    if let Some(witness) = world.witness() {
+        witness.unsure("folders were searched for files that nothing reads");
+    }
     let rule = &loaded.rule;
     let (roots, _) = roots::resolve(rule, world);
     let mut found: BTreeMap<PathBuf, Surveyed> = BTreeMap::new();

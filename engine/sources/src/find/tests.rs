@@ -134,6 +134,12 @@ fn secrets_are_refused_by_name_and_through_links() {
     assert_eq!(codes_of(&issues), [codes::SECRET; 3]);
     assert!(!is_secret("/home/gh/.p/a.json", "/home/gh/.p", "/home/gh"));
     assert!(!is_secret("/srv/gh/p/a.json", "/srv/gh/p", "/home/u"));
+    assert!(is_secret("/home/u/.client.json", "/home/u", "/home/u"));
+    assert!(!is_secret(
+        "/home/u/.p/.state.json",
+        "/home/u/.p",
+        "/home/u"
+    ));
     assert!(is_secret("/srv/.ssh/a.json", "/srv/.ssh", "/home/u"));
 }
 

@@ -21,6 +21,7 @@ use crate::file::{DATABASE_TEXT, Hit};
 use crate::find::{Finder, Kind};
 use crate::read::{Context, Outcome, Table};
 use crate::report::Report;
+use crate::witness::Depth;
 use access::Ways;
 use axiowl_lang::source::{Pick, Sqlite};
 use axiowl_model::{Issue, codes};
@@ -94,6 +95,7 @@ fn find(rule: &Sqlite, finder: &mut Finder<'_>, world: &World, report: &mut Repo
     let is_text = |hit: &Hit| fixture && hit.recorded.ends_with(DATABASE_TEXT);
     let mut hits = finder.find(&rule.path, "", report);
     hits.retain(|hit| !side(hit) && !is_text(hit));
+    hits.iter().for_each(|hit| note_log(world, hit));
     if rule.pick == Pick::All {
         newest_files(&mut hits, rule.max_files, report);
     }
@@ -120,6 +122,20 @@ fn find(rule: &Sqlite, finder: &mut Finder<'_>, world: &World, report: &mut Repo
     }
     stores.sort_by(|a, b| (a.hit.pattern, &a.hit.recorded).cmp(&(b.hit.pattern, &b.hit.recorded)));
     stores
+}
+
+/// What a database holds also stands in its log, which lies beside the very file.
+fn note_log(world: &World, hit: &Hit) {
+    if world.witness().is_none() {
+        return;
+    }
+    let real = hit.real.canonicalize();
+    let real = real.as_deref().unwrap_or(&hit.real);
+    for ending in ["-wal", "-journal"] {
+        let mut log = real.as_os_str().to_owned();
+        log.push(ending);
+        world.note_path(Path::new(&log), Depth::Content);
+    }
 }
 
 /// The stores that count, several where `tie` has to decide.

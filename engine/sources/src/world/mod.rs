@@ -10,6 +10,7 @@ mod process;
 
 use crate::facts::{FactQuery, NativeFacts};
 use crate::file::DATABASE_TEXT;
+use crate::witness::{Depth, Witness};
 use axiowl_lang::world_spec::{Platform, WorldSpec};
 use axiowl_model::Timestamp;
 use paths::{Paths, plain};
@@ -46,6 +47,8 @@ pub struct World {
     native: Option<Arc<dyn NativeFacts>>,
     /// What a fixture recorded; without it, this machine is asked.
     recorded: Option<Recorded>,
+    /// Notes what a run sees of it.
+    witness: Option<Arc<Witness>>,
 }
 
 /// The part of a fixture's description that is asked for after the world is built.
@@ -73,6 +76,7 @@ impl World {
             provider_home: None,
             native: None,
             recorded: None,
+            witness: None,
         }
     }
 
@@ -115,6 +119,7 @@ impl World {
                 dirs: plain_set(&spec.dirs),
                 locks: plain_set(&spec.locks),
             }),
+            witness: None,
         }
     }
 
@@ -148,6 +153,26 @@ impl World {
         }
     }
 
+    /// The same machine, with somebody who notes what is seen of it.
+    pub fn witnessed(&self, witness: Arc<Witness>) -> Self {
+        Self {
+            witness: Some(witness),
+            ..self.clone()
+        }
+    }
+
+    /// Whoever notes what is seen.
+    pub fn witness(&self) -> Option<&Witness> {
+        self.witness.as_deref()
+    }
+
+    /// Notes a path as it is now.
+    pub(crate) fn note_path(&self, real: &Path, depth: Depth) {
+        if let Some(witness) = &self.witness {
+            witness.path(real, depth);
+        }
+    }
+
     /// Which provider keys each session id stands under in the registry.
     pub fn set_registered(&mut self, sessions: BTreeMap<String, Vec<String>>) {
         self.registered = sessions;
@@ -156,6 +181,15 @@ impl World {
     /// The clock.
     pub fn now(&self) -> Timestamp {
         self.now
+    }
+
+    /// Whether a time, in milliseconds since the epoch, lies at most so many milliseconds back.
+    pub fn is_newer(&self, at: i64, span: i64) -> bool {
+        let newer = self.now.as_millis().saturating_sub(at) <= span;
+        if let (true, Some(witness)) = (newer, &self.witness) {
+            witness.turns_at(at.saturating_add(span).saturating_add(1));
+        }
+        newer
     }
 
     /// The system that paths and variables follow.
@@ -189,10 +223,12 @@ impl World {
 
     /// An environment variable; an empty one counts as unset.
     pub fn env(&self, name: &str) -> Option<&str> {
-        self.env
-            .get(name)
-            .map(String::as_str)
-            .filter(|value| !value.is_empty())
+        let value = self.env.get(name).map(String::as_str);
+        let value = value.filter(|value| !value.is_empty());
+        if let Some(witness) = &self.witness {
+            witness.env(name, value);
+        }
+        value
     }
 
     /// Whether this is a recorded machine.
@@ -225,8 +261,10 @@ impl World {
     /// Whether a file or folder of that recorded path exists; in a fixture, also a database
     /// that is kept as text.
     pub fn exists(&self, recorded: &str) -> bool {
-        self.real_path(recorded).is_some_and(|path| path.exists())
-            || self.has_dir(recorded)
+        self.real_path(recorded).is_some_and(|path| {
+            self.note_path(&path, Depth::Kind);
+            path.exists()
+        }) || self.has_dir(recorded)
             || self.is_fixture() && self.is_kept_as_text(recorded)
     }
 
@@ -238,7 +276,11 @@ impl World {
     /// Whether a folder of that recorded path exists; in a fixture, also one that only the
     /// description lists.
     pub fn dir_exists(&self, recorded: &str) -> bool {
-        self.has_dir(recorded) || self.real_path(recorded).is_some_and(|path| path.is_dir())
+        self.has_dir(recorded)
+            || self.real_path(recorded).is_some_and(|path| {
+                self.note_path(&path, Depth::Kind);
+                path.is_dir()
+            })
     }
 
     fn has_dir(&self, recorded: &str) -> bool {
@@ -249,6 +291,14 @@ impl World {
     /// Where a program lies: configured, on PATH, or in a folder of a version manager. A
     /// fixture has only those it lists.
     pub fn executable(&self, name: &str) -> Option<String> {
+        let place = self.place_of(name);
+        if let Some(witness) = &self.witness {
+            witness.executable(name, place.as_deref());
+        }
+        place
+    }
+
+    fn place_of(&self, name: &str) -> Option<String> {
         if let Some(known) = self.executables.get(name) {
             return Some(known.clone());
         }
@@ -272,25 +322,33 @@ impl World {
     /// Whether another process holds a lock on that recorded file. Looking takes no lock;
     /// `None` where the platform cannot tell without taking one.
     pub fn lock_held(&self, recorded: &str) -> Option<bool> {
-        match &self.recorded {
+        let held = match &self.recorded {
             Some(known) => Some(known.locks.contains(plain(recorded))),
             None => match self.real_path(recorded) {
                 Some(path) => process::lock_held(&path),
                 None => Some(false),
             },
+        };
+        if let Some(witness) = &self.witness {
+            witness.lock(recorded, held);
         }
+        held
     }
 
     /// Whether a process runs, and with `start` (as the provider records it; on Linux field
     /// 22 of `/proc/<pid>/stat`) whether it is still the same one.
     pub fn pid_alive(&self, pid: u32, start: Option<&str>) -> bool {
-        match &self.recorded {
+        let alive = match &self.recorded {
             Some(known) => {
                 let living = known.spec.pids.get(&pid);
                 living.is_some_and(|its| start.is_none_or(|start| its.0 == start))
             }
             None => process::pid_alive(pid, start),
+        };
+        if let Some(witness) = &self.witness {
+            witness.process(pid, start, alive);
         }
+        alive
     }
 
     /// What a native fact says about a row; the error says why it cannot be known, which
@@ -303,10 +361,19 @@ impl World {
                 .map(|answer| answer.holds(query.session) || answer.holds(bare))
                 .ok_or_else(|| format!("the recorded world has no answer for `{name}`"));
         }
-        match &self.native {
-            Some(native) if native.names().contains(&name) => native.fact(name, query),
-            _ => Err(format!("nothing here answers `{name}`")),
+        let Some(native) = (self.native.as_deref()).filter(|native| native.names().contains(&name))
+        else {
+            return Err(format!("nothing here answers `{name}`"));
+        };
+        let answer = native.fact(name, query);
+        match &self.witness {
+            Some(witness) if native.of_the_machine(name) => {
+                witness.fact(name, query.roots, &answer);
+            }
+            Some(witness) => witness.unsure("a fact was asked about a session"),
+            None => {}
         }
+        answer
     }
 
     /// The provider keys under which a session stands in the registry.
