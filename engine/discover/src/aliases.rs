@@ -24,7 +24,7 @@ pub fn of(
             |field| match field {
                 "name" => named.map(Into::into),
                 "session" => Some(session.into()),
-                field => text(value(row, field)).map(Into::into),
+                field => text(value(row, field)),
             },
             |_| None,
         );

@@ -2,13 +2,15 @@
 
 use crate::condition::{Scope, blank, described, text, value};
 use crate::coverage::Coverage;
+use axiowl_lang::at::At;
 use axiowl_lang::cond::Targeted;
+use axiowl_lang::fields::{ENGINE_FIELDS, REGISTERED_AS};
 use axiowl_lang::load::LoadedRule;
-use axiowl_lang::rule::{Join, Rows};
+use axiowl_lang::rule::Join;
 use axiowl_lang::template::Template;
 use axiowl_sources::read::{Table, Tables};
-use axiowl_sources::{Row, World};
-use serde_json::Value;
+use axiowl_sources::{Name, Row, World};
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -33,24 +35,34 @@ pub fn assemble(
     loaded: &LoadedRule,
     tables: &Tables,
     world: &World,
-    known: &[String],
     coverage: Option<&Coverage>,
 ) -> Assembly {
     let rows = &loaded.rule.rows;
     let joins = indexes(loaded, tables);
+    let first_of = rows.first_of.iter().flatten();
+    let made = rows.make.iter().flatten();
+    let added = Added {
+        first_of: first_of
+            .map(|(name, fields)| (Name::from(name), &fields[..]))
+            .collect(),
+        made: made
+            .map(|(name, template)| (Name::from(name), &**template))
+            .collect(),
+    };
+    let registered_as = Name::from(REGISTERED_AS);
     let mut out = Assembly::default();
     let mut given: HashSet<String> = HashSet::new();
     let dropped = rows.filter.as_ref();
     let dropped =
         dropped.map(|filter| format!("not of this surface, which is: {}", described(filter)));
-    let plain: Vec<&String> = known.iter().filter(|name| !name.contains('.')).collect();
-    for source in rows.from.iter().flat_map(|from| from.iter()) {
+    let mut sources = rows.from.iter().flat_map(|from| from.iter()).peekable();
+    while let Some(source) = sources.next() {
         let Some(table) = tables.tables.get(source.value.as_str()) else {
             continue;
         };
         let mut from_here = Vec::new();
         for base in &table.rows {
-            let row = complete(rows, base, &joins, tables, world, &plain);
+            let row = complete(base, &joins, &added, tables, world);
             let session = rows
                 .session
                 .as_ref()
@@ -65,7 +77,7 @@ pub fn assemble(
             let mut row = row;
             let registered = world.registered_as(bare(&session));
             row.insert(
-                "registered_as".into(),
+                registered_as,
                 registered.into_iter().map(Value::String).collect(),
             );
             if let Some(filter) = &rows.filter {
@@ -89,7 +101,9 @@ pub fn assemble(
             }
             from_here.push(Assembled { session, row });
         }
-        given.extend(from_here.iter().map(|assembled| assembled.session.clone()));
+        if sources.peek().is_some() {
+            given.extend(from_here.iter().map(|assembled| assembled.session.clone()));
+        }
         out.rows.extend(from_here);
     }
     out
@@ -102,8 +116,9 @@ fn bare(session: &str) -> &str {
 /// A join with its index over the other source.
 struct Indexed<'t> {
     join: &'t Join,
+    name: Name,
     table: Option<&'t Table>,
-    rows: HashMap<String, &'t Row>,
+    rows: HashMap<Cow<'t, str>, &'t Row>,
     /// What of a whole document every row gets.
     document: Option<Row>,
 }
@@ -127,8 +142,7 @@ fn shared(loaded: &LoadedRule, join: &Join, document: &Row) -> Row {
     };
     let fields = document.iter();
     let kept = fields.filter(|(field, _)| !answers(field) || named(field));
-    kept.map(|(field, value)| (field.clone(), value.clone()))
-        .collect()
+    kept.map(|(field, value)| (field, value.clone())).collect()
 }
 
 fn indexes<'t>(loaded: &'t LoadedRule, tables: &'t Tables) -> Vec<Indexed<'t>> {
@@ -150,6 +164,7 @@ fn indexes<'t>(loaded: &'t LoadedRule, tables: &'t Tables) -> Vec<Indexed<'t>> {
             let document = document.and_then(|table| table.doc.as_ref());
             Indexed {
                 join,
+                name: Name::from(&join.name.value),
                 table,
                 rows: index,
                 document: document.map(|document| shared(loaded, join, document)),
@@ -158,101 +173,110 @@ fn indexes<'t>(loaded: &'t LoadedRule, tables: &'t Tables) -> Vec<Indexed<'t>> {
         .collect()
 }
 
-fn complete(
-    rows: &Rows,
-    base: &Row,
-    joins: &[Indexed],
-    tables: &Tables,
-    world: &World,
-    known: &[&String],
-) -> Row {
-    let mut row = Row::with_capacity(base.len() + joins.len() + known.len() / 2);
-    row.extend(
-        base.iter()
-            .map(|(field, value)| (field.clone(), value.clone())),
-    );
+/// What the rule's `let` and `make` add to every row, by shared names.
+struct Added<'r> {
+    first_of: Vec<(Name, &'r [At<String>])>,
+    made: Vec<(Name, &'r Template)>,
+}
+
+fn complete(base: &Row, joins: &[Indexed], added: &Added, tables: &Tables, world: &World) -> Row {
+    let more = joins.len() + added.first_of.len() + added.made.len() + ENGINE_FIELDS.len();
+    let mut row = Row::over(base, more);
     for indexed in joins {
         // A join may go on from what an earlier one brought.
-        let found = joined(indexed, &row);
-        row.insert(indexed.join.name.value.clone(), found);
+        match joined(indexed, &row) {
+            Found::Row(found) => row.join(indexed.name, found),
+            Found::Value(found) => set(&mut row, indexed.name, found),
+        }
     }
-    let replacements = rows.first_of.iter().flatten().filter_map(|(name, fields)| {
-        let found = fields
-            .iter()
-            .map(|field| value(&row, field))
-            .find(|value| !blank(value))?;
-        Some((name.clone(), found.clone()))
+    let replacements = added.first_of.iter().filter_map(|(name, fields)| {
+        let mut found = fields.iter().map(|field| (field, value(&row, field)));
+        let (field, found) = found.find(|(_, value)| !blank(value))?;
+        // Its own value stays where it is.
+        (*field.value != **name).then(|| (*name, found.clone()))
     });
     for (name, found) in replacements.collect::<Vec<_>>() {
         row.insert(name, found);
     }
-    let made =
-        rows.make.iter().flatten().filter_map(|(name, template)| {
-            Some((name.clone(), fill(template, &row, tables, world)?))
-        });
+    let made = added
+        .made
+        .iter()
+        .filter_map(|(name, template)| Some((*name, fill(template, &row, tables, world)?)));
     for (name, made) in made.collect::<Vec<_>>() {
         row.insert(name, Value::String(made));
-    }
-    // Every known field is there, null when absent: a script that asks for a field no source
-    // gives is then a mistake, and not a row without that field.
-    for name in known {
-        if !row.contains_key(*name) {
-            row.insert((*name).clone(), Value::Null);
-        }
     }
     row
 }
 
-fn joined(indexed: &Indexed, row: &Row) -> Value {
+/// Sets a field. Null stands for itself only where it hides something.
+fn set(row: &mut Row, name: Name, value: Value) {
+    if !value.is_null() || row.contains_key(&name) {
+        row.insert(name, value);
+    }
+}
+
+/// What a join brings.
+enum Found<'t> {
+    Row(&'t Row),
+    Value(Value),
+}
+
+fn joined<'t>(indexed: &'t Indexed, row: &Row) -> Found<'t> {
     let join = indexed.join;
     let document = indexed.table.and_then(|table| table.doc.as_ref());
     if join.on.value == "*" && join.exists {
         let any = indexed.table.is_some_and(|table| !table.rows.is_empty());
-        return Value::Bool(any);
+        return Found::Value(Value::Bool(any));
     }
     if join.on.value == "*" {
         let document = indexed.document.as_ref();
-        return document.map_or(Value::Null, |doc| Value::Object(doc.clone()));
+        return document.map_or(Found::Value(Value::Null), Found::Row);
     }
     let key = text(value(row, &join.on));
     if let Some(field) = &join.member_of {
         let member = document
             .zip(key.as_deref())
             .is_some_and(|(doc, key)| member(value(doc, field), key));
-        return Value::Bool(member);
+        return Found::Value(Value::Bool(member));
     }
     if let Some(field) = &join.value_of {
         let found = document
             .zip(key.as_deref())
             .and_then(|(doc, key)| keyed(value(doc, field), key));
-        return match found {
+        return Found::Value(match found {
             Some(Value::Array(list)) => list.first().cloned().unwrap_or(Value::Null),
             Some(other) => other.clone(),
             None => Value::Null,
-        };
+        });
     }
-    let found = key.and_then(|key| indexed.rows.get(key.as_str()).copied());
+    let found = key.and_then(|key| indexed.rows.get(&*key).copied());
     if join.exists {
-        return Value::Bool(found.is_some());
+        return Found::Value(Value::Bool(found.is_some()));
     }
-    found.map_or(Value::Null, |row| Value::Object(row.clone()))
+    found.map_or(Found::Value(Value::Null), Found::Row)
 }
 
 /// Desktop stores write some ids bare and some behind a host's name.
-fn spellings(key: &str) -> [Cow<'_, str>; 2] {
-    [Cow::Borrowed(key), Cow::Owned(format!("local:{key}"))]
-}
+const HOST: &str = "local:";
 
 fn member(list: &Value, key: &str) -> bool {
-    spellings(key).iter().any(|key| match list {
-        Value::Array(items) => items.iter().any(|item| item.as_str() == Some(key)),
-        Value::Object(map) => map.contains_key(key.as_ref()),
+    let is_it = |item: &str| item == key || item.strip_prefix(HOST) == Some(key);
+    match list {
+        Value::Array(items) => items.iter().filter_map(Value::as_str).any(is_it),
+        Value::Object(map) => keyed_in(map, key).is_some(),
         _ => false,
-    })
+    }
 }
 
 fn keyed<'v>(map: &'v Value, key: &str) -> Option<&'v Value> {
-    spellings(key).iter().find_map(|key| map.get(key.as_ref()))
+    keyed_in(map.as_object()?, key)
+}
+
+fn keyed_in<'v>(map: &'v Map<String, Value>, key: &str) -> Option<&'v Value> {
+    if map.is_empty() {
+        return None;
+    }
+    map.get(key).or_else(|| map.get(&format!("{HOST}{key}")))
 }
 
 /// Fills a template from a row, the roots and the environment.
@@ -266,7 +290,7 @@ pub fn fill(template: &Template, row: &Row, tables: &Tables, world: &World) -> O
                     .get(name)
                     .map(|root| Cow::Borrowed(root.as_str()));
             }
-            text(field).map(Cow::Owned)
+            text(field)
         },
         |name| world.env(name).map(Cow::Borrowed),
     )

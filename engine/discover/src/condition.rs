@@ -8,6 +8,7 @@ use axiowl_lang::load::LoadedRule;
 use axiowl_model::{Timestamp, is_uuid};
 use axiowl_sources::{FactQuery, Row, World};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 static NULL: Value = Value::Null;
@@ -38,7 +39,14 @@ pub fn value<'r>(row: &'r Row, name: &str) -> &'r Value {
         return value;
     }
     let mut parts = name.split('.');
-    let Some(mut current) = parts.next().and_then(|first| row.get(first)) else {
+    let Some(first) = parts.next().filter(|first| first.len() < name.len()) else {
+        return &NULL;
+    };
+    let start = match row.joined(first) {
+        Some(joined) => parts.next().and_then(|part| joined.get(part)),
+        None => row.get(first),
+    };
+    let Some(mut current) = start else {
         return &NULL;
     };
     for part in parts {
@@ -51,11 +59,11 @@ pub fn value<'r>(row: &'r Row, name: &str) -> &'r Value {
 }
 
 /// A value as text for templates and names; `None` for nothing, lists and mappings.
-pub fn text(value: &Value) -> Option<String> {
+pub fn text(value: &Value) -> Option<Cow<'_, str>> {
     match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(flag) => Some(flag.to_string()),
+        Value::String(text) => Some(Cow::Borrowed(text)),
+        Value::Number(number) => Some(Cow::Owned(number.to_string())),
+        Value::Bool(flag) => Some(Cow::Borrowed(if *flag { "true" } else { "false" })),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }
@@ -82,7 +90,9 @@ impl Scope<'_> {
                     if !outcome.holds {
                         return outcome;
                     }
-                    seen.push(outcome.why);
+                    if self.words {
+                        seen.push(outcome.why);
+                    }
                 }
                 Outcome {
                     holds: true,
@@ -96,7 +106,9 @@ impl Scope<'_> {
                     if outcome.holds {
                         return outcome;
                     }
-                    seen.push(outcome.why);
+                    if self.words {
+                        seen.push(outcome.why);
+                    }
                 }
                 Outcome {
                     holds: false,
@@ -446,10 +458,10 @@ pub fn targeted(target: Option<&str>, session: &str, key: &str, names: &[&str]) 
 
 /// The first of several fields that holds a time: milliseconds since the epoch, or text in
 /// the form of RFC 3339.
-pub fn time(row: &Row, fields: &[impl AsRef<str>]) -> Option<Timestamp> {
+pub fn time<'f>(row: &Row, fields: impl IntoIterator<Item = &'f str>) -> Option<Timestamp> {
     fields
-        .iter()
-        .filter_map(|field| moment(value(row, field.as_ref())))
+        .into_iter()
+        .filter_map(|field| moment(value(row, field)))
         .find(|time| time.as_millis() > 0)
 }
 

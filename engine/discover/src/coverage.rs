@@ -56,7 +56,7 @@ impl Coverage {
         for (source, table) in &tables.tables {
             for row in table.rows.iter().chain(&table.doc) {
                 for (field, _) in row.iter().filter(|(_, value)| !value.is_null()) {
-                    seen.fields.insert((source.clone(), field.clone()));
+                    seen.fields.insert((source.clone(), field.to_string()));
                 }
             }
         }

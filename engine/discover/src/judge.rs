@@ -18,6 +18,7 @@ use axiowl_model::{
 };
 use axiowl_sources::World;
 use axiowl_sources::read::Tables;
+use std::borrow::Cow;
 
 /// What stays the same for every row of a run.
 pub struct Bench<'a> {
@@ -236,12 +237,9 @@ impl Bench<'_> {
             evidence,
             aliases,
             guarded_aliases,
-            last_seen_at: time(
-                row,
-                &seen.map(|field| field.value.clone()).collect::<Vec<_>>(),
-            ),
+            last_seen_at: time(row, seen.map(|field| field.value.as_str())),
             last_error: error,
-            cwd: text(value(row, cwd_field)),
+            cwd: text(value(row, cwd_field)).map(Cow::into_owned),
             home: self.home.into(),
             reason,
             trace: record.steps,
@@ -403,7 +401,7 @@ impl Bench<'_> {
             return self.partial_outside().then(|| "(no version)".to_owned());
         };
         let covers = |(from, to)| crate::drift::within(&version, from, to);
-        (!tested.covered().into_iter().any(covers)).then_some(version)
+        (!tested.covered().into_iter().any(covers)).then(|| version.into_owned())
     }
 
     fn evidence(&self, scope: &Scope) -> Vec<String> {

@@ -211,7 +211,7 @@ mod tests {
         let named = |chosen: bool| {
             let row = json!({ "name": "Design Review", "chosen": chosen });
             let scope = Scope {
-                row: row.as_object().unwrap(),
+                row: &row.as_object().unwrap().clone().into(),
                 world: &world,
                 roots: &roots,
                 session: "s1",

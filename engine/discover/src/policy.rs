@@ -4,7 +4,8 @@
 use axiowl_lang::policy::{
     CompiledPolicy, MAX_TEXT_BYTES, QUICK, ROW_TIME, RUN_TIME, limited_engine,
 };
-use axiowl_sources::Row;
+use axiowl_sources::{Field, Name, Row};
+use rhai::serde::to_dynamic;
 use rhai::{Dynamic, Engine, EvalAltResult, Map, Scope};
 use serde_json::Value;
 use std::sync::Arc;
@@ -57,6 +58,7 @@ fn nanoseconds(time: Duration) -> u64 {
 pub struct Reviewer<'p> {
     engine: Engine,
     policy: &'p CompiledPolicy,
+    names: &'p Names,
     /// When the engine was made, and when, counted from then, the row has to be done.
     start: Instant,
     deadline: Arc<AtomicU64>,
@@ -65,7 +67,7 @@ pub struct Reviewer<'p> {
 
 impl<'p> Reviewer<'p> {
     /// A reviewer of one run; `spent` is what all reviewers of the run share.
-    pub fn new(policy: &'p CompiledPolicy, spent: &'p Spent) -> Self {
+    pub fn new(policy: &'p CompiledPolicy, names: &'p Names, spent: &'p Spent) -> Self {
         let mut engine = limited_engine();
         let start = Instant::now();
         let deadline = Arc::new(AtomicU64::new(u64::MAX));
@@ -77,6 +79,7 @@ impl<'p> Reviewer<'p> {
         Self {
             engine,
             policy,
+            names,
             start,
             deadline,
             spent,
@@ -91,8 +94,7 @@ impl<'p> Reviewer<'p> {
                 RUN_TIME.as_secs()
             ));
         }
-        let row = clipped(row);
-        let row = rhai::serde::to_dynamic(&row).map_err(|error| error.to_string())?;
+        let row = self.names.map(row).map_err(|error| error.to_string())?;
         let mut ctx = Map::new();
         let count = i64::try_from(context.copies).unwrap_or(i64::MAX);
         ctx.insert(
@@ -114,20 +116,77 @@ impl<'p> Reviewer<'p> {
     }
 }
 
-/// The row as a script gets it: no text, and not all of them together, longer than a script may
-/// hold, or the first function called on the row would fail. Most rows go in as they are.
-fn clipped(row: &Row) -> std::borrow::Cow<'_, Row> {
-    let sizes = |most| -> usize { row.values().map(|value| size(value, most)).sum() };
-    let mut most = TEXT_IN;
-    if sizes(usize::MAX) <= ROW_TEXT_IN && row.values().all(|value| fits(value, most)) {
-        return std::borrow::Cow::Borrowed(row);
+/// Which fields a script gets. It sees every field that the rule knows, nothing for an absent
+/// one, so that only a mistyped name is a mistake.
+pub struct Names {
+    known: Vec<Name>,
+    /// The only ones it reads, where its text tells.
+    read: Option<Vec<Name>>,
+}
+
+impl Names {
+    /// The names that a rule's rows may have, with those the script reads.
+    pub fn new(policy: &CompiledPolicy, known: Vec<Name>) -> Self {
+        let read = policy.fields();
+        Self {
+            known,
+            read: read.map(|read| read.iter().map(Name::from).collect()),
+        }
     }
-    while most > 1 && sizes(most) > ROW_TEXT_IN {
-        most /= 2;
+
+    /// The row as a script gets it: no text, and not all of them together, longer than a script
+    /// may hold, or the first function called on the row would fail. Most rows go in as they are.
+    fn map(&self, row: &Row) -> Result<Map, Box<EvalAltResult>> {
+        let mut most = TEXT_IN;
+        if row_size(row, usize::MAX) <= ROW_TEXT_IN && row_fits(row, most) {
+            return self.of(row);
+        }
+        while most > 1 && row_size(row, most) > ROW_TEXT_IN {
+            most /= 2;
+        }
+        let mut row = row.clone();
+        row.values_mut().for_each(|value| clip(value, most));
+        self.of(&row)
     }
-    let mut row = row.clone();
-    row.values_mut().for_each(|value| clip(value, most));
-    std::borrow::Cow::Owned(row)
+
+    fn of(&self, row: &Row) -> Result<Map, Box<EvalAltResult>> {
+        let mut out = Map::new();
+        let mut put = |name: Name| {
+            let value = match row.joined(&name) {
+                Some(joined) => to_dynamic(joined)?,
+                None => to_dynamic(&row[&*name])?,
+            };
+            out.insert(name.as_str().into(), value);
+            Ok::<(), Box<EvalAltResult>>(())
+        };
+        match &self.read {
+            Some(read) => {
+                let there = |name: &&Name| self.known.contains(name) || row.contains_key(name);
+                read.iter().filter(there).try_for_each(|name| put(*name))?;
+            }
+            None => {
+                self.known.iter().try_for_each(|name| put(*name))?;
+                row.fields().try_for_each(|(name, _)| put(name))?;
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// Bytes of the texts in a row, each counted up to `most`.
+fn row_size(row: &Row, most: usize) -> usize {
+    let sizes = row.fields().map(|(_, field)| match field {
+        Field::Value(value) => size(value, most),
+        Field::Row(joined) => row_size(joined, most),
+    });
+    sizes.sum()
+}
+
+fn row_fits(row: &Row, most: usize) -> bool {
+    row.fields().all(|(_, field)| match field {
+        Field::Value(value) => fits(value, most),
+        Field::Row(joined) => row_fits(joined, most),
+    })
 }
 
 /// Bytes of the texts in a value, each counted up to `most`.

@@ -7,14 +7,14 @@ use crate::drift;
 use crate::gaps::Gaps;
 use crate::judge::Bench;
 use crate::one;
-use crate::policy::{Reviewer, Spent};
+use crate::policy::{Names, Reviewer, Spent};
 use axiowl_lang::fields::row_fields;
 use axiowl_lang::guard::guards;
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::source::Source;
 use axiowl_model::{DiscoveredAgent, Issue, LOCAL_NODE, Step, Verdict, codes};
 use axiowl_sources::read::{COPY_BYTES, ReadOptions, Tables, read_all};
-use axiowl_sources::{Cancel, Row, World};
+use axiowl_sources::{Cancel, Name, Row, World};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -313,12 +313,11 @@ fn judge_read(
     tables: Tables,
 ) -> Judgement {
     let rule = &loaded.rule;
-    let known: Vec<String> = row_fields(rule).into_iter().collect();
     let coverage = options.coverage.as_deref();
     if let Some(coverage) = coverage {
         coverage.tables(&tables);
     }
-    let mut assembly = assemble(loaded, &tables, world, &known, coverage);
+    let mut assembly = assemble(loaded, &tables, world, coverage);
     if let Some(session) = session {
         assembly.rows.retain(|row| row.session == session);
     }
@@ -380,9 +379,16 @@ fn judge_read(
         })
     };
     let spent = Spent::default();
+    let names = loaded.policy.as_ref().map(|policy| {
+        let joins = rule.rows.join.iter().flatten();
+        let joins = joins.map(|join| join.name.value.clone());
+        let known = row_fields(rule).into_iter().chain(joins);
+        let plain = known.filter(|name| !name.contains('.'));
+        Names::new(policy, plain.map(|name| Name::from(&name)).collect())
+    });
     let reviewer = || {
         let policy = loaded.policy.as_ref()?;
-        Some(Reviewer::new(policy, &spent))
+        Some(Reviewer::new(policy, names.as_ref()?, &spent))
     };
     let outcomes: Vec<Result<Candidate, String>> =
         if assembly.rows.len() < WORTH_THREADS || options.threads == Some(1) {

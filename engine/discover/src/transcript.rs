@@ -155,7 +155,7 @@ fn fill(
             if blank(field) {
                 return roots.get(name).map(|root| Cow::Borrowed(root.as_str()));
             }
-            text(field).map(Cow::Owned)
+            text(field)
         },
         |name| world.env(name).map(Cow::Borrowed),
     )

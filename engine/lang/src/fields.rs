@@ -9,13 +9,11 @@ use crate::source::Source;
 use crate::template::Template;
 use std::collections::BTreeSet;
 
-/// Fields that the engine itself gives to every row.
-///
-/// `registered_as`: the provider keys under which the session already stands in the
-/// registry, as a list.
-pub const ENGINE_FIELDS: [&str; 1] = [REGISTERED_AS];
-/// The provider keys under which a session stands in the registry.
+/// The provider keys under which a session already stands in the registry, as a list.
 pub const REGISTERED_AS: &str = "registered_as";
+
+/// Fields that the engine itself gives to every row.
+pub const ENGINE_FIELDS: [&str; 1] = [REGISTERED_AS];
 
 /// Names that templates may use beside the fields: the name that won and the session id.
 pub const TEMPLATE_NAMES: [&str; 2] = ["name", "session"];

@@ -3,10 +3,13 @@
 //! A policy gets a row and a context and can only take away; what becomes of its answer
 //! is decided by discovery. This module knows no row and runs no script itself.
 
+pub(crate) mod reads;
+
 use crate::codes;
 use crate::diag::{Diagnostic, SourceText, byte_at};
 use rhai::packages::{Package, StandardPackage};
 use rhai::{AST, Engine, EvalAltResult, OptimizationLevel, Position};
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -136,6 +139,12 @@ impl CompiledPolicy {
         let ast = limited_engine().compile(&self.text);
         let ast = ast.map_err(|error| format!("the policy does not compile: {error}"))?;
         Ok(self.ast.get_or_init(|| ast))
+    }
+
+    /// The fields of the row that the script can read; `None` where its text alone does not tell,
+    /// since it uses the row as a whole.
+    pub fn fields(&self) -> Option<BTreeSet<String>> {
+        reads::fields(self.ast().ok()?)
     }
 }
 

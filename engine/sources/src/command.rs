@@ -8,9 +8,10 @@
 use crate::document::{Form, elements, take, value};
 use crate::read::{Context, Outcome, Table};
 use crate::report::Report;
-use crate::{Row, World};
+use crate::{Name, Row, World};
 use axiowl_lang::source::Command as Rule;
 use axiowl_model::{Issue, codes};
+use serde_json::Value;
 use std::fs::File;
 use std::io::{self, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -103,8 +104,9 @@ fn rows(rule: &Rule, output: &[u8], shown: &str, table: &mut Table, report: &mut
         None if known => table.rows.push(own.clone()),
         None => report.strange(shown, 0, "none of the fields is in its output"),
         Some(each) => {
-            let mut base = own.clone();
-            base.retain(|_, value| !value.is_array() && !value.is_object());
+            let plain = |(_, value): &(Name, &Value)| !value.is_array() && !value.is_object();
+            let fields = own.iter().filter(plain);
+            let base = fields.map(|(name, value)| (name, value.clone())).collect();
             match elements(each, &document, &base) {
                 Some(rows) => table.rows.extend(rows),
                 None => report.strange(shown, 0, "no list is in its output"),

@@ -77,6 +77,10 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn row(value: Value) -> Row {
+        Row::from(value.as_object().unwrap().clone())
+    }
+
     #[test]
     fn fields_are_converted_one_step_after_the_other() {
         let converts: Converts = serde_yaml::from_str(
@@ -84,11 +88,11 @@ mod tests {
              uris: [json, file_path], seen: unix_s, at: rfc3339, gone: base64 }",
         )
         .unwrap();
-        let mut row = json!({
+        let mut row = row(json!({
             "id": "chat://local/YWItYw", "folder": "file:///a%20b", "cwd": "%2Fx", "n": 1,
             "uris": "[\"file:///a\", 1]", "seen": 1.5, "at": "1970-01-01T00:00:02Z", "gone": "\u{e9}",
-        });
-        row_fields(&converts, row.as_object_mut().unwrap());
+        }));
+        row_fields(&converts, &mut row);
         assert_eq!(
             row,
             json!({
@@ -97,8 +101,9 @@ mod tests {
             })
         );
         let converts: Converts = serde_yaml::from_str("{ a: file_path, b: json }").unwrap();
-        let mut row = json!({ "a": ["file:///x", "ssh://y/z", 3, "/z"], "b": "{\"c\":[1]}" });
-        row_fields(&converts, row.as_object_mut().unwrap());
+        let mut row =
+            self::row(json!({ "a": ["file:///x", "ssh://y/z", 3, "/z"], "b": "{\"c\":[1]}" }));
+        row_fields(&converts, &mut row);
         assert_eq!(row, json!({ "a": ["/x", "/z"], "b": {"c": [1]} }));
     }
 }

@@ -132,7 +132,7 @@ pub(crate) fn take(
     for (field, pointers) in fields {
         let found = pointer::first(pointers, value);
         any |= found.is_some();
-        row.insert(field.clone(), found.unwrap_or(Value::Null));
+        row.insert(field.into(), found.unwrap_or(Value::Null));
     }
     any
 }

@@ -1,7 +1,7 @@
 //! A file or folder that a source's patterns found, and the fields every row has of it.
 
 use crate::witness::Depth;
-use crate::{Row, World};
+use crate::{Name, Row, World};
 use axiowl_model::Timestamp;
 use serde_json::Value;
 use std::fs::Metadata;
@@ -9,6 +9,13 @@ use std::path::{Path, PathBuf};
 
 /// A fixture keeps a database as text under its name with this behind it.
 pub(crate) const DATABASE_TEXT: &str = ".sql";
+
+const PATH: Name = Name::fixed("path");
+const STEM: Name = Name::fixed("stem");
+const FOLDER: Name = Name::fixed("folder");
+const ABOVE: Name = Name::fixed("above");
+const SIZE: Name = Name::fixed("size");
+const MTIME: Name = Name::fixed("mtime");
 
 /// A file (or, for folder sources, a folder) to read.
 #[derive(Debug, Clone)]
@@ -75,12 +82,12 @@ impl Hit {
         let folder = lossy(parent.and_then(Path::file_name));
         let above = lossy(parent.and_then(Path::parent).and_then(Path::file_name));
         let mut row = Row::with_capacity(6 + more);
-        row.insert("path".into(), Value::String(self.recorded.clone()));
-        row.insert("stem".into(), Value::String(stem));
-        row.insert("folder".into(), Value::String(folder));
-        row.insert("above".into(), Value::String(above));
-        row.insert("size".into(), Value::from(self.size));
-        row.insert("mtime".into(), Value::from(self.mtime));
+        row.insert(PATH, Value::String(self.recorded.clone()));
+        row.insert(STEM, Value::String(stem));
+        row.insert(FOLDER, Value::String(folder));
+        row.insert(ABOVE, Value::String(above));
+        row.insert(SIZE, Value::from(self.size));
+        row.insert(MTIME, Value::from(self.mtime));
         row
     }
 }

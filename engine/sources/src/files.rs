@@ -36,7 +36,7 @@ fn row(rule: &Files, hit: &Hit) -> crate::Row {
     for group in name.regex().capture_names().flatten() {
         let found = captures.as_ref().and_then(|captures| captures.name(group));
         row.insert(
-            group.to_owned(),
+            group.into(),
             found.map_or(Value::Null, |m| Value::from(m.as_str())),
         );
     }

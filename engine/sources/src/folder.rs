@@ -77,7 +77,7 @@ impl Files<'_> {
             .hit
             .fields_named(lossy(self.hit.real.file_name()), self.rule.fields.len());
         for (field, wanted) in &self.rule.fields {
-            row.insert(field.clone(), self.value(wanted));
+            row.insert(field.into(), self.value(wanted));
         }
         Some(row)
     }

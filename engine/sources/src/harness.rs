@@ -64,7 +64,7 @@ pub(crate) fn strong(field: &str) -> ReadOptions {
 
 /// Some fields of each row of source `s`.
 pub(crate) fn columns(tables: &Tables, fields: &[&str]) -> Vec<Vec<Value>> {
-    let value = |row: &Row, field: &&str| row.get(*field).cloned().unwrap_or("absent".into());
+    let value = |row: &Row, field: &&str| row.get(field).cloned().unwrap_or("absent".into());
     let row = |row: &Row| fields.iter().map(|field| value(row, field)).collect();
     tables.tables["s"].rows.iter().map(row).collect()
 }

@@ -29,6 +29,7 @@ pub mod read;
 pub mod record;
 mod report;
 mod roots;
+mod row;
 mod sqlite;
 pub mod survey;
 mod text;
@@ -42,12 +43,10 @@ pub use cancel::Cancel;
 pub use facts::{FactQuery, NativeFacts};
 pub use read::{ReadOptions, Table, Tables, read_all};
 pub use roots::home_folders;
+pub use row::{Field, Name, Row};
 pub use sqlite::ask::Asker;
 pub use sqlite::dump;
 pub use sqlite::session::{Records, SessionReader};
 pub use sqlite::{SqlProblem, check_sql};
 pub use witness::{Testimony, Witness};
 pub use world::World;
-
-/// A row of a source: field name to value. Times are milliseconds since the epoch.
-pub type Row = serde_json::Map<String, serde_json::Value>;

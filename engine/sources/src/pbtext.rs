@@ -61,7 +61,7 @@ fn row(rule: &PbText, hit: &Hit, report: &mut Report) -> Option<Row> {
     for (field, paths) in &rule.fields {
         let found = paths.iter().find_map(|path| value(&block, path));
         any |= found.is_some();
-        row.insert(field.clone(), found.unwrap_or(Value::Null));
+        row.insert(field.into(), found.unwrap_or(Value::Null));
     }
     if !any {
         report.strange(&hit.recorded, 0, "none of the fields is in it");

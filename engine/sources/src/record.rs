@@ -236,7 +236,7 @@ mod tests {
 
     fn fits(cond: &str, record: &Value, row: &Value) -> bool {
         let cond: Cond = serde_yaml::from_str(cond).unwrap();
-        holds(&cond, record, row.as_object().unwrap())
+        holds(&cond, record, &Row::from(row.as_object().unwrap().clone()))
     }
 
     #[test]

@@ -127,7 +127,7 @@ fn take(pattern: &Regex, captures: &Captures<'_>, row: &mut Row) {
                 .char_indices()
                 .nth(GROUP)
                 .map_or(found.len(), |(at, _)| at);
-            row.insert(name.to_owned(), Value::from(&found.as_str()[..end]));
+            row.insert(name.into(), Value::from(&found.as_str()[..end]));
         }
     }
 }
@@ -140,7 +140,7 @@ fn empty(rule: &Text, hit: &Hit) -> Row {
         .iter()
         .flat_map(|p| p.regex().capture_names().flatten());
     for group in groups {
-        row.insert(group.to_owned(), Value::Null);
+        row.insert(group.into(), Value::Null);
     }
     row
 }

@@ -95,7 +95,7 @@ fn rows(rule: &Tsv, hit: &Hit, text: &str, table: &mut Table, report: &mut Repor
                     false => column::read(ValueRef::Text(cell.as_bytes()), *kind).value,
                 }
             });
-            row.insert((*name).clone(), value);
+            row.insert(name.as_str().into(), value);
         }
         out.push(row);
     }

@@ -208,7 +208,7 @@ pub(crate) fn take(fields: &ProtoFields, message: &[u8], row: &mut Row) -> bool 
     for (field, paths) in fields {
         let found = paths.iter().find_map(|path| value(message, path));
         any |= found.is_some();
-        row.insert(field.clone(), found.unwrap_or(Value::Null));
+        row.insert(field.into(), found.unwrap_or(Value::Null));
     }
     any
 }
@@ -258,7 +258,7 @@ mod tests {
         let fields: ProtoFields = serde_yaml::from_str(fields).unwrap();
         let mut row = Row::new();
         take(&fields, message, &mut row);
-        Value::Object(row)
+        row.into()
     }
 
     #[test]

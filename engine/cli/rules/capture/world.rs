@@ -231,7 +231,10 @@ pub fn text_of(row: &Row, name: &str) -> Option<String> {
     let direct = row.get(name);
     let value = direct.or_else(|| {
         let (first, rest) = name.split_once('.')?;
-        row.get(first)?.get(rest)
+        match row.joined(first) {
+            Some(joined) => joined.get(rest),
+            None => row.get(first)?.get(rest),
+        }
     })?;
     match value {
         Value::String(text) => Some(text.clone()),

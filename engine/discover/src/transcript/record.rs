@@ -75,7 +75,7 @@ fn ids<'v>(
 ) -> impl Iterator<Item = String> + 'v {
     pointers
         .iter()
-        .filter_map(|at| text(&pointer::at(at, parsed)?))
+        .filter_map(|at| Some(text(&pointer::at(at, parsed)?)?.into_owned()))
 }
 
 /// The first value that one of the pointers gives.

@@ -78,7 +78,7 @@ impl<'a> Table<'a> {
         let mut rows = records.rows.into_iter();
         let Some((place, turn)) = rows.find_map(|row| {
             let place = self.place(&row);
-            let (id, turn) = holds_message(self.description, &Value::Object(row), message_id)?;
+            let (id, turn) = holds_message(self.description, &row.into(), message_id)?;
             Some((Place { id, ..place }, turn))
         }) else {
             if records.cut {
@@ -90,7 +90,7 @@ impl<'a> Table<'a> {
         };
         let end = rows.find_map(|row| {
             let place = self.place(&row);
-            let completed = ends_turn(self.description, &Value::Object(row), turn.as_deref())?;
+            let completed = ends_turn(self.description, &row.into(), turn.as_deref())?;
             Some(TurnEnded { completed, place })
         });
         Ok(Look {
@@ -115,7 +115,7 @@ impl<'a> Table<'a> {
                 break;
             }
             let at = || self.place(&row);
-            kept.record(self.description, &Value::Object(row.clone()), at);
+            kept.record(self.description, &row.clone().into(), at);
         }
         Ok(kept.conversation(complete).joined())
     }

@@ -4,6 +4,7 @@ use super::{Known, Lint};
 use crate::codes;
 use crate::diag::{Diagnostic, SourceText};
 use crate::nearest::correct;
+use crate::policy::reads::{Chain, chains};
 use crate::policy::{ANSWER_KEYS, CompiledPolicy, ENTRY, ENTRY_SHAPE, offset};
 use rhai::{AST, ASTNode, Expr, Position, Stmt};
 use std::ops::Range;
@@ -23,7 +24,7 @@ pub(super) fn check(lint: &mut Lint, policy: Option<&CompiledPolicy>) {
     };
     let known = lint.row();
     if !known.unsure {
-        for read in reads(ast, &row) {
+        for read in chains(ast, &row) {
             field(lint, source, &read, &known);
         }
     }
@@ -106,9 +107,6 @@ fn find_function(text: &str, name: &str) -> Range<usize> {
     }
 }
 
-/// A chain of names read from the row: `row.head.name` is head, name.
-type Chain = Vec<(String, Position)>;
-
 fn field(lint: &mut Lint, source: &SourceText, chain: &Chain, known: &Known) {
     let Some((first, at)) = chain.first() else {
         return;
@@ -151,42 +149,6 @@ fn word(source: &SourceText, position: Position, len: usize) -> Range<usize> {
     // A quoted key starts with its quote.
     let quote = usize::from(source.text[start..].starts_with(['"', '\'', '`']));
     start + quote..start + quote + len
-}
-
-/// Every chain that starts at the row.
-fn reads(ast: &AST, row: &str) -> Vec<Chain> {
-    let mut out = Vec::new();
-    ast.walk(&mut |path: &[ASTNode]| {
-        if let Some(ASTNode::Expr(Expr::Dot(pair, ..) | Expr::Index(pair, ..))) = path.last()
-            && is_variable(&pair.lhs, row)
-        {
-            let mut chain = Vec::new();
-            follow(&pair.rhs, &mut chain);
-            out.push(chain);
-        }
-        true
-    });
-    out
-}
-
-fn is_variable(expr: &Expr, name: &str) -> bool {
-    matches!(expr, Expr::Variable(variable, ..) if variable.1 == name)
-}
-
-/// Collects names until something else (a call, a computed index) is met.
-fn follow(expr: &Expr, chain: &mut Chain) {
-    match expr {
-        Expr::Property(property, at) => chain.push((property.2.to_string(), *at)),
-        Expr::StringConstant(text, at) => chain.push((text.to_string(), *at)),
-        Expr::Dot(pair, ..) | Expr::Index(pair, ..) => {
-            let before = chain.len();
-            follow(&pair.lhs, chain);
-            if chain.len() > before {
-                follow(&pair.rhs, chain);
-            }
-        }
-        _ => {}
-    }
 }
 
 /// Keys of map literals that the entry returns, or leaves as its value.

@@ -106,9 +106,9 @@ fn read_target(
 
 /// Gives a row the plain fields of the row that named its file, for those it has not itself.
 fn inherit(row: &mut Row, owner: &Row) {
-    for (field, value) in owner {
-        if !value.is_array() && !value.is_object() && !row.contains_key(field) {
-            row.insert(field.clone(), value.clone());
+    for (field, value) in owner.iter() {
+        if !value.is_array() && !value.is_object() && !row.contains_key(&field) {
+            row.insert(field, value.clone());
         }
     }
 }

@@ -7,7 +7,7 @@ use super::probes::Probes;
 use crate::jsonscan::{Scan, Wanted};
 use crate::pointer;
 use crate::record::{self, Fields};
-use crate::{ReadOptions, Row};
+use crate::{Name, ReadOptions, Row};
 use axiowl_lang::at::At;
 use axiowl_lang::cond::Cond;
 use axiowl_lang::scalar::{Pattern, Pointer};
@@ -24,7 +24,7 @@ pub(super) struct Plan<'r> {
     /// Their probes.
     pub probes: Probes<'r>,
     wanted: Wanted,
-    fields: Vec<&'r str>,
+    fields: Vec<Name>,
 }
 
 /// One take.
@@ -92,7 +92,7 @@ impl<'r> Plan<'r> {
             any_strong,
             probes,
             wanted,
-            fields,
+            fields: fields.into_iter().map(Name::from).collect(),
         }
     }
 
@@ -123,7 +123,7 @@ impl<'r> Plan<'r> {
         if let Some(field) = take.skip_empty {
             let value = taken
                 .iter()
-                .find(|(number, _)| self.fields[*number] == field);
+                .find(|(number, _)| &*self.fields[*number] == field);
             let Some((_, value)) = value.filter(|(_, value)| !record::blank(value)) else {
                 return if taken.is_empty() {
                     Fit::No
@@ -151,10 +151,12 @@ impl<'r> Plan<'r> {
     /// not replaced by a later one's.
     pub(super) fn fill<'t>(&self, row: &mut Row, taken: impl Iterator<Item = &'t Taken>) {
         for field in &self.fields {
-            row.entry(*field).or_insert(Value::Null);
+            if !row.contains_key(field) {
+                row.insert(*field, Value::Null);
+            }
         }
         for (number, value) in taken.flatten() {
-            if let Some(place) = row.get_mut(self.fields[*number]).filter(|v| v.is_null()) {
+            if let Some(place) = row.get_mut(&self.fields[*number]).filter(|v| v.is_null()) {
                 *place = value.clone();
             }
         }

@@ -215,7 +215,7 @@ fn groups(rule: &Jsonl, fields: &mut Row) -> bool {
         let value = captures
             .name(group)
             .map_or(Value::Null, |m| m.as_str().into());
-        fields.insert(group.to_owned(), value);
+        fields.insert(group.into(), value);
     }
     true
 }

@@ -8,7 +8,7 @@ use super::access::{Copies, Ways, with_database};
 use super::rows::is_there;
 use crate::file::Hit;
 use crate::report::Report;
-use crate::{Cancel, Row, World};
+use crate::{Cancel, Name, Row, World};
 use axiowl_lang::source::Mirror;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -73,7 +73,7 @@ impl Asker {
 
 fn rows(connection: &Connection, sql: &str, parameters: &[&str]) -> rusqlite::Result<Vec<Row>> {
     let mut statement = connection.prepare(sql)?;
-    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    let names: Vec<Name> = statement.column_names().map(Name::from).collect();
     let mut found = statement.query(rusqlite::params_from_iter(parameters))?;
     let mut out = Vec::new();
     while let Some(row) = found.next()? {
@@ -82,7 +82,7 @@ fn rows(connection: &Connection, sql: &str, parameters: &[&str]) -> rusqlite::Re
         }
         let mut record = Row::new();
         for (at, name) in names.iter().enumerate() {
-            record.insert(name.clone(), value(row.get_ref(at)?));
+            record.insert(*name, value(row.get_ref(at)?));
         }
         out.push(record);
     }

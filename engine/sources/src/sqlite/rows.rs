@@ -8,7 +8,7 @@ use super::keys;
 use crate::column::{self, Loss};
 use crate::file::Hit;
 use crate::report::Report;
-use crate::{Row, document, wire};
+use crate::{Name, Row, document, wire};
 use axiowl_lang::scalar::ColumnKind;
 use axiowl_lang::source::{ProtoColumn, Sqlite};
 use axiowl_model::{Issue, codes};
@@ -49,7 +49,7 @@ pub(super) fn select(connection: &Connection, rule: &Sqlite, hit: &Hit) -> Found
 
 /// A declared column, and where it stands in the answer.
 struct Column<'r> {
-    name: &'r str,
+    name: Name,
     kind: ColumnKind,
     at: Option<usize>,
     message: Option<&'r ProtoColumn>,
@@ -126,14 +126,14 @@ fn run(connection: &Connection, rule: &Sqlite, hit: &Hit, found: &mut Found) -> 
             let value = cell.map_or(Value::Null, |cell| {
                 let read = column::read(cell, column.kind);
                 if let Some(loss) = read.loss {
-                    found.lost(hit, number, column.name, loss, rule);
+                    found.lost(hit, number, &column.name, loss, rule);
                 }
                 read.value
             });
             if let Some(message) = column.message {
                 found.message(hit, number, column, message, cell, &mut out);
             }
-            out.insert(column.name.to_owned(), value);
+            out.insert(column.name, value);
         }
         found.add(out, rule, hit);
     }
@@ -163,7 +163,7 @@ fn columns<'r>(
             }
         }
         out.push(Column {
-            name,
+            name: name.into(),
             kind: wanted.kind,
             at,
             message: rule.protobuf.get(name),

@@ -166,7 +166,7 @@ impl Query<'_> {
                     None => Value::Null,
                 };
                 bytes += value.as_str().map_or(8, str::len);
-                record.insert(name.clone(), value);
+                record.insert(name.into(), value);
             }
             out.rows.push(record);
         }
