@@ -232,6 +232,58 @@ fn what_others_read_or_only_look_at_is_read_whatever_is_known() {
 }
 
 #[test]
+fn a_run_shows_where_its_time_went_and_why_it_read_anew() {
+    let machine = Machine::new();
+    let shown = |more: &[&str]| -> String {
+        let state = machine.state("cached");
+        let run = [&["--state", &state, "discover", "echo", "--timings"], more].concat();
+        machine.axiowl.run(&run).stdout
+    };
+    let first = shown(&[]);
+    assert!(
+        first.contains("read anew  nothing is known of it"),
+        "{first}"
+    );
+    assert!(
+        first.contains("judge (1)") && first.contains("merge (1)"),
+        "{first}"
+    );
+    let second = shown(&[]);
+    assert!(
+        second.contains("compare") && !second.contains("judge"),
+        "{second}"
+    );
+    machine.echo('1', "Another");
+    let third = shown(&[]);
+    assert!(
+        third.contains("read anew  ") && third.contains("changed"),
+        "{third}"
+    );
+    let plain = shown(&["--no-cache"]);
+    assert!(
+        plain.contains("judge (1)") && !plain.contains("compare"),
+        "{plain}"
+    );
+    let state = machine.state("cached");
+    let json = machine
+        .axiowl
+        .run(&["--state", &state, "discover", "echo", "--timings", "--json"]);
+    let stages = json.lines("discovery_timing");
+    let judged = stages.iter().find(|line| line["stage"] == "judge");
+    let judged = judged.unwrap_or_else(|| panic!("{json}"));
+    assert!(
+        judged["count"] == 1 && judged["cpu_ms"].as_f64() > Some(0.0),
+        "{json}"
+    );
+    assert!(
+        stages
+            .iter()
+            .any(|line| line["stage"].as_str() > Some("read ")),
+        "{json}"
+    );
+}
+
+#[test]
 fn a_renamed_session_is_seen() {
     let machine = Machine::new();
     let unchanged = machine.same_after(|machine| {

@@ -87,6 +87,9 @@ pub struct Discover {
     /// Read everything, even where nothing has changed, and keep nothing for the next run
     #[arg(long)]
     pub no_cache: bool,
+    /// Show where the time went, source by source and stage by stage
+    #[arg(long)]
+    pub timings: bool,
     /// Let rules run a provider's own program where that was shown to change nothing
     #[arg(long)]
     pub allow_commands: bool,

@@ -12,6 +12,7 @@ use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Listed;
 use axiowl_model::{Verdict, display_safe};
 use axiowl_sources::Witness;
+use axiowl_sources::timings::{Timings, timed};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -54,21 +55,29 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
         allow_commands: arguments.allow_commands,
         cancel: interrupt::cancel(),
         witness: None,
+        timings: None,
     };
     let mut fits = true;
     let mut failed = None;
     for rule in &rules {
-        let recalled = memos
-            .as_mut()
-            .map(|memos| memos.recall(&setup, rule))
-            .and_then(|recalled| {
-                recalled
-                    .inspect_err(|why| {
-                        let provider = &rule.rule.provider.value;
-                        tracing::debug!(provider, why, "discovered anew");
-                    })
-                    .ok()
-            });
+        let timings = arguments.timings.then(Arc::<Timings>::default);
+        let options = PassOptions {
+            timings: timings.clone(),
+            ..options.clone()
+        };
+        let recall = |memos: &mut Memos| {
+            let recall = || memos.recall(&setup, rule);
+            timed(timings.as_deref(), || "compare".into(), recall, |_| 0)
+        };
+        let (recalled, why) = match memos.as_mut().map(recall) {
+            Some(Ok(pass)) => (Some(pass), None),
+            Some(Err(why)) => (None, Some(why)),
+            None => (None, None),
+        };
+        if let Some(why) = &why {
+            let provider = &rule.rule.provider.value;
+            tracing::debug!(provider, why, "discovered anew");
+        }
         let pass = match recalled {
             Some(pass) => Ok(pass),
             None => {
@@ -104,6 +113,9 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
         } else {
             print(&pass, rule)
         }
+        if let Some(timings) = &timings {
+            print_timings(rule, timings, why.as_deref(), arguments.json);
+        }
     }
     if arguments.scope == ALL {
         remote(arguments.json);
@@ -128,6 +140,7 @@ fn remembers(arguments: &Discover) -> bool {
         dry_run,
         deep,
         no_cache,
+        timings: _,
         allow_commands,
         fixture,
         strict: _,
@@ -235,6 +248,34 @@ fn print(pass: &Pass, rule: &LoadedRule) {
         crate::output::say!("  unknown    {}", display_safe(&line));
     }
     crate::output::say!("  registry   {}", summary.registry);
+}
+
+/// What each stage of a scope took: processor time of all threads, time on the clock, and what
+/// was done in it.
+fn print_timings(rule: &LoadedRule, timings: &Timings, why: Option<&str>, json: bool) {
+    if let Some(why) = why.filter(|_| !json) {
+        crate::output::say!("  read anew  {}", display_safe(why));
+    }
+    let milliseconds = |time: std::time::Duration| time.as_secs_f64() * 1e3;
+    for stage in timings.stages() {
+        let (cpu, wall) = (milliseconds(stage.cpu), milliseconds(stage.wall));
+        if json {
+            let fields = json!({
+                "provider": rule.rule.provider.value,
+                "stage": stage.name,
+                "cpu_ms": cpu,
+                "wall_ms": wall,
+                "count": stage.count,
+            });
+            output::json_line("discovery_timing", fields);
+        } else {
+            let name = display_safe(&stage.name);
+            crate::output::say!(
+                "  took       {cpu:8.1} ms cpu {wall:8.1} ms  {name} ({})",
+                stage.count
+            );
+        }
+    }
 }
 
 /// Remote sessions are out of scope, and that is said rather than left out.

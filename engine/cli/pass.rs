@@ -8,7 +8,8 @@ use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Prune;
 use axiowl_model::{AgentRecord, Decision, DiscoverySummary, Timestamp, Verdict};
 use axiowl_registry::{MergeOptions, MergeReport};
-use axiowl_sources::{Cancel, Witness};
+use axiowl_sources::timings::timed;
+use axiowl_sources::{Cancel, Timings, Witness};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -40,6 +41,8 @@ pub struct PassOptions {
     pub cancel: Cancel,
     /// Notes what the pass sees of the machine.
     pub witness: Option<Arc<Witness>>,
+    /// Measures the stages of the pass.
+    pub timings: Option<Arc<Timings>>,
 }
 
 /// Runs one rule and merges what it found at once.
@@ -52,6 +55,7 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
         copy_bytes: setup.config.limits.live_store.0,
         allow_commands: options.allow_commands || commands(setup, rule),
         cancel: options.cancel.clone(),
+        timings: options.timings.clone(),
         ..Options::default()
     };
     let world = match &options.witness {
@@ -70,14 +74,18 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
         Timestamp::from(SystemTime::now())
     };
     let merge_options = merging(rule, &report, now);
-    let (merged, after) = if options.dry_run {
-        let mut rows = setup.registry.load()?;
-        let merged = rows.merge(&report.agents, &merge_options);
-        (merged, rows.into_agents())
-    } else {
+    let timings = options.timings.as_deref();
+    let merge = || -> Result<(MergeReport, Vec<AgentRecord>), Failure> {
+        if options.dry_run {
+            let mut rows = setup.registry.load()?;
+            let merged = rows.merge(&report.agents, &merge_options);
+            return Ok((merged, rows.into_agents()));
+        }
         let merged = setup.registry.merge(&report.agents, &merge_options)?;
-        (merged, Vec::new())
+        Ok((merged, Vec::new()))
     };
+    let rows = report.agents.len();
+    let (merged, after) = timed(timings, || "merge".into(), merge, |_| rows)?;
     let mut issues = report.issues.clone();
     issues.extend(merged.issues.iter().cloned());
     let summary = DiscoverySummary {
@@ -94,7 +102,8 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
         registry: setup.registry.path().display().to_string(),
     };
     if !options.dry_run {
-        write_down(setup, &report, &merged, options);
+        let write = || write_down(setup, &report, &merged, options);
+        timed(timings, || "write down".into(), write, |()| rows);
     }
     Ok(Pass {
         report,

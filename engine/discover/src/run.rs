@@ -14,7 +14,8 @@ use axiowl_lang::load::LoadedRule;
 use axiowl_lang::source::Source;
 use axiowl_model::{DiscoveredAgent, Issue, LOCAL_NODE, Step, Verdict, codes};
 use axiowl_sources::read::{COPY_BYTES, ReadOptions, Tables, read_all};
-use axiowl_sources::{Cancel, Name, Row, World};
+use axiowl_sources::timings::timed;
+use axiowl_sources::{Cancel, Name, Row, Timings, World};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -44,6 +45,8 @@ pub struct Options {
     pub copy_bytes: u64,
     /// Whether `command` sources run their programs.
     pub allow_commands: bool,
+    /// Measures the stages of the run.
+    pub timings: Option<Arc<Timings>>,
 }
 
 impl Default for Options {
@@ -60,6 +63,7 @@ impl Default for Options {
             threads: None,
             copy_bytes: COPY_BYTES,
             allow_commands: false,
+            timings: None,
         }
     }
 }
@@ -297,6 +301,7 @@ fn judge_all(
         copy_bytes: options.copy_bytes,
         allow_commands: options.allow_commands && loaded.commands_trusted(),
         cancel: options.cancel.clone(),
+        timings: options.timings.clone(),
         only: session.and_then(|session| one::files_of(rule, session)),
     };
     let tables = read_all(loaded, world, &read);
@@ -317,7 +322,13 @@ fn judge_read(
     if let Some(coverage) = coverage {
         coverage.tables(&tables);
     }
-    let mut assembly = assemble(loaded, &tables, world, coverage);
+    let timings = options.timings.as_deref();
+    let mut assembly = timed(
+        timings,
+        || "make rows".into(),
+        || assemble(loaded, &tables, world, coverage),
+        |assembly| assembly.rows.len(),
+    );
     if let Some(session) = session {
         assembly.rows.retain(|row| row.session == session);
     }
@@ -390,7 +401,7 @@ fn judge_read(
         let policy = loaded.policy.as_ref()?;
         Some(Reviewer::new(policy, names.as_ref()?, &spent))
     };
-    let outcomes: Vec<Result<Candidate, String>> =
+    let judge_rows = || -> Vec<Result<Candidate, String>> {
         if assembly.rows.len() < WORTH_THREADS || options.threads == Some(1) {
             let reviewer = reviewer();
             assembly
@@ -404,7 +415,9 @@ fn judge_read(
                 .into_par_iter()
                 .map_init(reviewer, |reviewer, row| judge(reviewer, row))
                 .collect()
-        };
+        }
+    };
+    let outcomes = timed(timings, || "judge".into(), judge_rows, Vec::len);
     let (mut judged, mut unjudged) = (Vec::with_capacity(outcomes.len()), Vec::new());
     for outcome in outcomes {
         match outcome {

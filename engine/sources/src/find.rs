@@ -99,6 +99,7 @@ impl<'a> Finder<'a> {
                 continue;
             };
             for folder in root.folders() {
+                self.note_own(template, &folder.recorded);
                 let Some(place) = &folder.place else {
                     continue;
                 };
@@ -116,6 +117,15 @@ impl<'a> Finder<'a> {
         all.sort_by(|a, b| (&a.recorded, a.pattern).cmp(&(&b.recorded, b.pattern)));
         all.dedup_by(|later, first| later.real == first.real);
         all
+    }
+
+    /// Notes AxiOwl's own folder, which is a root of every rule and searched by few.
+    fn note_own(&self, template: &Template, recorded: &str) {
+        let own =
+            matches!(template.pieces().first(), Some(Piece::Field(name)) if name == STATE_ROOT);
+        if let Some(real) = self.world.real_path(recorded).filter(|_| own) {
+            self.world.note_path(&real, Depth::Identity);
+        }
     }
 
     /// Whether any root of the provider that the patterns start with exists. AxiOwl's own

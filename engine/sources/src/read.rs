@@ -10,6 +10,7 @@ use crate::find::{Finder, Kind};
 use crate::report::Report;
 use crate::roots::{self, Root};
 use crate::sqlite::Copies;
+use crate::timings::{Timings, timed};
 use crate::{
     Cancel, Row, World, command, convert, document, files, folder, jsonl, mutation_log, pbtext,
     protobuf, sqlite, text, tsv, unread,
@@ -22,6 +23,7 @@ use axiowl_lang::source::Source;
 use axiowl_lang::template::Template;
 use axiowl_model::{Issue, codes};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Bytes of a SQLite store that is copied before it is read, unless the user allows more.
 pub const COPY_BYTES: u64 = 256 << 20;
@@ -46,6 +48,8 @@ pub struct ReadOptions {
     pub cancel: Cancel,
     /// Files of JSON Lines sources that need not be read.
     pub only: Option<Only>,
+    /// Measures the reading of each source.
+    pub timings: Option<Arc<Timings>>,
 }
 
 /// What is wanted of some sources, by a field that is known before a file is opened: its name,
@@ -71,6 +75,7 @@ impl Default for ReadOptions {
             copy_bytes: COPY_BYTES,
             cancel: Cancel::default(),
             only: None,
+            timings: None,
         }
     }
 }
@@ -232,11 +237,20 @@ pub(crate) fn read_sources(rule: &Rule, world: &World, options: &ReadOptions) ->
                 tables: &tables,
                 copies: &copies,
             };
+            let read = || {
+                let mut outcome = read_source(name, source, &context);
+                convert::apply(source.converts(), &mut outcome.table);
+                outcome
+            };
             let Outcome {
                 mut table,
                 mut report,
-            } = read_source(name, source, &context);
-            convert::apply(source.converts(), &mut table);
+            } = timed(
+                options.timings.as_deref(),
+                || format!("read {name}"),
+                read,
+                |outcome| outcome.table.files_read,
+            );
             table.incomplete |= report.incomplete;
             table.not_understood = std::mem::take(&mut report.not_understood);
             by_source.insert(name, report.into_issues(name));

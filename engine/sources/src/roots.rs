@@ -71,7 +71,8 @@ pub(crate) fn resolve(rule: &Rule, world: &World) -> (BTreeMap<String, Root>, Ve
     let mut issues = Vec::new();
     if let Some(recorded) = world.state() {
         let recorded = recorded.to_owned();
-        let place = place(&recorded, world);
+        // Whoever searches it notes that it is there: to most rules it means nothing.
+        let place = found(&recorded, world);
         let folders = vec![Folder { recorded, place }];
         roots.insert(STATE_ROOT.to_owned(), Root { folders });
     }
@@ -206,6 +207,11 @@ fn fill(candidate: &Template, roots: &BTreeMap<String, Root>, world: &World) -> 
 fn place(recorded: &str, world: &World) -> Option<Place> {
     let real = world.real_path(recorded)?;
     world.note_path(&real, Depth::Identity);
+    found(recorded, world)
+}
+
+fn found(recorded: &str, world: &World) -> Option<Place> {
+    let real = world.real_path(recorded)?;
     let canonical = real.canonicalize().ok()?;
     let inside = canonical.is_dir() && world.contains(&canonical);
     inside.then_some(Place { real, canonical })
