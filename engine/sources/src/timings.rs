@@ -102,8 +102,7 @@ mod tests {
             while began.elapsed() < Duration::from_millis(2) {}
         };
         for (name, count) in [("read", 2), ("judge", 1), ("read", 3)] {
-            let answer = timed(Some(&timings), || name.into(), spin, |()| count);
-            assert_eq!(answer, ());
+            timed(Some(&timings), || name.into(), spin, |()| count);
         }
         let stages = timings.stages();
         let shown: Vec<(&str, usize)> = stages.iter().map(|s| (&*s.name, s.count)).collect();
