@@ -43,10 +43,34 @@ pub fn json_line(kind: &str, fields: Value) {
     if let Value::Object(fields) = fields {
         line.extend(fields);
     }
-    let mut text = Value::Object(line).to_string();
+    let mut text = quiet(Value::Object(line).to_string());
     text.push('\n');
     // JSON has no colours to take out.
     written(std::io::stdout().write_all(text.as_bytes()));
+}
+
+/// JSON leaves characters as they are that act on a terminal or turn the direction of writing.
+/// As escapes they mean the same to a program, and do nothing where a person sees them.
+fn quiet(json: String) -> String {
+    let acts = |c: char| {
+        matches!(c, '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}')
+    };
+    if json.is_ascii() && !json.contains('\u{7f}') || !json.contains(acts) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if acts(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// A discovered row with what the registry made of it.

@@ -29,6 +29,9 @@ pub fn private_file_options() -> OpenOptions {
     {
         use std::os::unix::fs::OpenOptionsExt;
         options.mode(0o600);
+        // Where a pipe has the file's name, opening it fails, and does not wait for somebody to
+        // read from it. Of files it changes nothing.
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32);
     }
     options
 }

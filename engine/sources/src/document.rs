@@ -16,7 +16,6 @@ use axiowl_model::{Issue, codes};
 use rayon::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read};
 
 /// Nesting of a YAML document; JSON has its parser's own limit of 128.
@@ -211,7 +210,7 @@ pub(crate) fn value(text: &[u8], form: Form) -> Result<Value, (Option<u64>, Stri
 /// The bytes of a file of at most `max_bytes`, and when it was last changed.
 pub(crate) fn bytes(hit: &Hit, max_bytes: u64, report: &mut Report) -> Option<(Vec<u8>, i64)> {
     let read = || -> io::Result<(Vec<u8>, i64)> {
-        let file = File::open(&hit.real)?;
+        let file = crate::file::open(&hit.real)?;
         let time = mtime(&file.metadata()?);
         let mut out = Vec::new();
         file.take(max_bytes.saturating_add(1))

@@ -4,7 +4,8 @@ use crate::witness::Depth;
 use crate::{Name, Row, World};
 use axiowl_model::Timestamp;
 use serde_json::Value;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A fixture keeps a database as text under its name with this behind it.
@@ -103,4 +104,30 @@ pub(crate) fn mtime(metadata: &Metadata) -> i64 {
 pub(crate) fn lossy(name: Option<&std::ffi::OsStr>) -> String {
     name.map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default()
+}
+
+/// Opens a file of a provider for reading. Between listing and opening it may have become a pipe,
+/// and beside a database a pipe may have the name of its log: opening one would wait for somebody
+/// to write into it, and reading a device need never end.
+///
+/// # Errors
+/// As [`std::fs::File::open`], and where it is no regular file.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK
+            .union(rustix::fs::OFlags::NOCTTY)
+            .bits() as i32,
+    );
+    let file = options.open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no regular file",
+        )),
+    }
 }

@@ -14,7 +14,6 @@ use axiowl_model::{Issue, codes};
 use rayon::prelude::*;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
 /// Reads one source of folders.
@@ -212,7 +211,7 @@ fn line(hit: &Hit, end: End, report: &mut Report) -> Option<Value> {
 
 /// The bytes at one end of a file, and whether they are all of it.
 fn ends(hit: &Hit, end: End) -> io::Result<(Vec<u8>, bool)> {
-    let mut file = File::open(&hit.real)?;
+    let mut file = crate::file::open(&hit.real)?;
     let size = file.metadata()?.len();
     if end == End::Last {
         file.seek(SeekFrom::Start(size.saturating_sub(LINE)))?;

@@ -19,7 +19,6 @@ use object::{Object, Trouble};
 use rayon::prelude::*;
 use serde_json::Value;
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::PathBuf;
 use wanted::Wanted;
@@ -133,7 +132,7 @@ fn rebuilt(hit: &Hit, wanted: &Wanted, most: u64) -> Result<(Value, Option<Troub
     let mut attempt = 0;
     loop {
         attempt += 1;
-        let file = File::open(&hit.real)?;
+        let file = crate::file::open(&hit.real)?;
         let metadata = file.metadata()?;
         match metadata.len() {
             0 => return Err(Unread::Empty),

@@ -13,7 +13,6 @@ use axiowl_model::{Issue, codes};
 use rayon::prelude::*;
 use regex::{Captures, Regex};
 use serde_json::Value;
-use std::fs::File;
 use std::io::{self, Read};
 
 /// Characters of a group that are kept; more is no field.
@@ -156,7 +155,7 @@ fn beyond(rule: &Text, hit: &Hit, what: &str) -> Issue {
 /// The start of a file, and whether there is more.
 fn head(hit: &Hit, bytes: u64) -> io::Result<(Vec<u8>, bool)> {
     let mut out = Vec::new();
-    File::open(&hit.real)?
+    crate::file::open(&hit.real)?
         .take(bytes.saturating_add(1))
         .read_to_end(&mut out)?;
     let cut = out.len() as u64 > bytes;

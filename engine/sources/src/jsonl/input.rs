@@ -25,7 +25,7 @@ pub fn compressed(content: &[u8]) -> Vec<u8> {
 pub(super) fn inflated(path: &Path) -> io::Result<Inflated<BufReader<File>>> {
     Ok(Inflated::new(BufReader::with_capacity(
         64 << 10,
-        File::open(path)?,
+        crate::file::open(path)?,
     )))
 }
 

@@ -11,7 +11,6 @@ use axiowl_lang::secrets::is_secret_path;
 use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -87,7 +86,7 @@ pub fn scan_lines(
         io::copy(&mut (&mut input).take(from), &mut io::sink())?;
         Box::new(input)
     } else {
-        let mut file = File::open(&path)?;
+        let mut file = crate::file::open(&path)?;
         file.seek(SeekFrom::Start(from))?;
         Box::new(file)
     };
@@ -134,7 +133,7 @@ pub fn scan_back(
         return inflate_back(&path, budget, probe, visit);
     }
     let probe = probe.map(Finder::new);
-    let mut file = File::open(&path)?;
+    let mut file = crate::file::open(&path)?;
     let mut end = file.seek(SeekFrom::End(0))?;
     let mut scanned = Scanned {
         offset: end,

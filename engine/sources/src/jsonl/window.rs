@@ -61,7 +61,7 @@ pub(super) fn load<'s>(
     if is_compressed(&hit.real) {
         return load_inflated(hit, head, tail, head_buffer, tail_buffer);
     }
-    let mut file = File::open(&hit.real)?;
+    let mut file = crate::file::open(&hit.real)?;
     if hit.size <= head.saturating_add(tail) {
         read(&mut file, hit.size, head_buffer)?;
         return Ok(whole(head_buffer));

@@ -15,7 +15,7 @@ use axiowl_lang::source::Mirror;
 use axiowl_model::{Issue, codes};
 use rusqlite::{Connection, OpenFlags};
 use std::collections::{HashMap, HashSet};
-use std::fs::{File, Metadata, OpenOptions, Permissions};
+use std::fs::{Metadata, OpenOptions, Permissions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -295,7 +295,7 @@ impl State {
 
 impl Stamp {
     fn of(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = crate::file::open(path)?;
         let metadata = file.metadata()?;
         let mut start = Vec::with_capacity(HEADER);
         file.take(HEADER as u64).read_to_end(&mut start)?;
@@ -324,7 +324,7 @@ impl Stamp {
 /// deleted, emptied, or has its header zeroed.
 fn hot_journal(path: &Path) -> io::Result<bool> {
     let mut first = [0];
-    match File::open(beside(path, "-journal")) {
+    match crate::file::open(&beside(path, "-journal")) {
         Ok(mut file) => Ok(file.read(&mut first)? == 1 && first[0] != 0),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
@@ -446,7 +446,7 @@ fn copy_file(from: &Path, to: &Path, ways: Ways<'_>) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut to = options.open(to).map_err(no_place)?;
-    let mut from = File::open(from)?;
+    let mut from = crate::file::open(from)?;
     let mut left = ways.most;
     while left > 0 && !ways.cancel.is_cancelled() {
         let copied = io::copy(&mut (&mut from).take(left.min(PIECE)), &mut to)?;
