@@ -176,7 +176,8 @@ fn damaged_databases_are_named_and_cost_only_themselves() {
         bytes[17] = 0x37;
         bytes
     };
-    let damages: [(&str, &dyn Fn(&[u8]) -> Vec<u8>); 7] = [
+    type Damage<'d> = &'d dyn Fn(&[u8]) -> Vec<u8>;
+    let damages: [(&str, Damage<'_>); 7] = [
         ("cut", &cut),
         ("no header", &header),
         ("no pages", &pages),

@@ -192,9 +192,8 @@ fn times_before_the_epoch_and_far_ahead_are_times() {
         SystemTime::UNIX_EPOCH + 300 * year,
         SystemTime::now() + 2 * year,
     ];
-    let mut number = 20;
     let mut set = Vec::new();
-    for time in times {
+    for (number, time) in (20..).zip(times) {
         for provider in [Provider::Claude, Provider::Copilot, Provider::Gemini] {
             home.add(provider, number);
             let file = std::fs::File::options()
@@ -204,7 +203,6 @@ fn times_before_the_epoch_and_far_ahead_are_times() {
             file.set_modified(time).expect("a time of the file");
             set.push((provider, number));
         }
-        number += 1;
     }
     for store in [".codex/state_5.sqlite", ".local/share/opencode/opencode.db"] {
         let file = std::fs::File::options().write(true).open(home.path(store));

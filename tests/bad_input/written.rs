@@ -123,7 +123,11 @@ fn replace(file: &str, go_on: &mut dyn FnMut() -> bool) {
     let mut number = 0_usize;
     while go_on() {
         number += 1;
-        let bytes = if number % 2 == 0 { &sound } else { &longer };
+        let bytes = if number.is_multiple_of(2) {
+            &sound
+        } else {
+            &longer
+        };
         std::fs::write(&fresh, bytes).expect("write");
         std::fs::rename(&fresh, file).expect("rename");
     }
@@ -153,7 +157,7 @@ fn database(file: &str, cwd: &str, mode: &str, go_on: &mut dyn FnMut() -> bool) 
                     .execute(&format!("DELETE FROM {table} WHERE {column} = ?1"), [&id])
                     .expect("delete");
             }
-            if number / 40 % 2 == 0 {
+            if (number / 40).is_multiple_of(2) {
                 insert_opencode(&transaction, &id, cwd, &format!("Pair {pair}"));
             }
         }

@@ -209,21 +209,26 @@ pub(crate) fn value(text: &[u8], form: Form) -> Result<Value, (Option<u64>, Stri
 
 /// The bytes of a file of at most `max_bytes`, and when it was last changed.
 pub(crate) fn bytes(hit: &Hit, max_bytes: u64, report: &mut Report) -> Option<(Vec<u8>, i64)> {
-    let read = || -> io::Result<(Vec<u8>, i64)> {
+    let read = || -> io::Result<Option<(Vec<u8>, i64)>> {
         let file = crate::file::open(&hit.real)?;
-        let time = mtime(&file.metadata()?);
-        let mut out = Vec::new();
+        let metadata = file.metadata()?;
+        if metadata.len() > max_bytes {
+            return Ok(None);
+        }
+        // Room for one read more keeps `read_to_end` from growing the buffer to see the end.
+        let mut out = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 32);
+        // It may have grown since.
         file.take(max_bytes.saturating_add(1))
             .read_to_end(&mut out)?;
-        Ok((out, time))
+        Ok((out.len() as u64 <= max_bytes).then(|| (out, mtime(&metadata))))
     };
     match read() {
-        Ok((bytes, _)) if bytes.len() as u64 > max_bytes => {
+        Ok(None) => {
             let message = format!("it is bigger than {max_bytes} bytes and was not read at all");
             report.gap(Issue::new(codes::CAP, message).at(&hit.recorded));
             None
         }
-        Ok(read) => Some(read),
+        Ok(read) => read,
         Err(error) => {
             report.unreadable(&hit.recorded, &error);
             None
