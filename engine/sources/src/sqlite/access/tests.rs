@@ -173,7 +173,7 @@ fn a_transaction_under_way_makes_the_store_busy() {
 #[test]
 fn a_store_too_large_for_a_copy_is_left_alone() {
     let (store, connection) = Store::new("wal");
-    File::options()
+    std::fs::File::options()
         .write(true)
         .open(store.path())
         .unwrap()
