@@ -119,6 +119,17 @@ impl<'a> Finder<'a> {
         all
     }
 
+    /// Notes that a path is there, which its own metadata says unless it is a symlink.
+    fn note(&self, path: &Path, metadata: Option<&Metadata>) {
+        match (self.world.witness(), metadata) {
+            (None, _) => {}
+            (Some(_), Some(metadata)) if metadata.is_symlink() => {
+                self.world.note_path(path, Depth::Identity);
+            }
+            (Some(witness), metadata) => witness.seen_as(path, Depth::Identity, metadata),
+        }
+    }
+
     /// Notes AxiOwl's own folder, which is a root of every rule and searched by few.
     fn note_own(&self, template: &Template, recorded: &str) {
         let own =
@@ -172,8 +183,9 @@ impl<'a> Finder<'a> {
         match part {
             Part::Plain(name) => {
                 let path = dir.join(name);
-                self.world.note_path(&path, Depth::Identity);
-                match path.symlink_metadata() {
+                let metadata = path.symlink_metadata();
+                self.note(&path, metadata.as_ref().ok());
+                match metadata {
                     Ok(metadata) => self.step(walk, path, &metadata, rest, report),
                     Err(error) => report_unless_absent(report, self.world, &path, &error),
                 }
@@ -323,8 +335,9 @@ impl<'a> Finder<'a> {
     /// A file that a row names by its recorded path; it must lie below one of the roots.
     pub(crate) fn named(&mut self, recorded: &str, report: &mut Report) -> Option<Hit> {
         let real = self.world.real_path(recorded)?;
-        self.world.note_path(&real, Depth::Identity);
-        let metadata = match real.symlink_metadata() {
+        let metadata = real.symlink_metadata();
+        self.note(&real, metadata.as_ref().ok());
+        let metadata = match metadata {
             Ok(metadata) => metadata,
             Err(error) => {
                 report_unless_absent(report, self.world, &real, &error);

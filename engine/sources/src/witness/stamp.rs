@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fs::Metadata;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// How much of a path a run rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -15,22 +16,20 @@ pub enum Depth {
     Content,
 }
 
-/// The state; symlinks were followed. `None` is a path that is not there.
+/// The state; symlinks were followed. `None` is a path that is not there. The same program gives
+/// the same number; another one may not.
 pub(super) fn stamp(metadata: Option<&Metadata>, depth: Depth) -> u64 {
     let Some(metadata) = metadata else { return 0 };
-    let mut hash = blake3::Hasher::new();
-    hash.update(&[u8::from(metadata.is_dir()), u8::from(metadata.is_file())]);
+    let mut hash = DefaultHasher::new();
+    (metadata.is_dir(), metadata.is_file()).hash(&mut hash);
     if depth >= Depth::Identity {
-        hash.update(&identity(metadata));
+        identity(metadata).hash(&mut hash);
     }
     if depth == Depth::Content {
-        hash.update(&metadata.len().to_le_bytes());
-        hash.update(&changed(metadata));
+        (metadata.len(), changed(metadata)).hash(&mut hash);
     }
-    let bytes = hash.finalize();
-    let (first, _) = bytes.as_bytes().split_at(8);
     // Nought is a path that is not there.
-    u64::from_le_bytes(first.try_into().unwrap_or([1; 8])).max(1)
+    hash.finish().max(1)
 }
 
 /// When it last changed in any way, milliseconds since the epoch.
@@ -48,41 +47,29 @@ pub(super) fn newest(metadata: Option<&Metadata>) -> i64 {
 }
 
 #[cfg(unix)]
-fn identity(metadata: &Metadata) -> [u8; 16] {
+fn identity(metadata: &Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt as _;
-    let mut out = [0; 16];
-    out[..8].copy_from_slice(&metadata.dev().to_le_bytes());
-    out[8..].copy_from_slice(&metadata.ino().to_le_bytes());
-    out
+    (metadata.dev(), metadata.ino())
 }
 
 /// Without inodes, the time a file was made tells it from another one.
 #[cfg(not(unix))]
-fn identity(metadata: &Metadata) -> [u8; 16] {
-    let made = metadata.created().ok();
-    let since = made.and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
-    since.map_or(0, |since| since.as_nanos()).to_le_bytes()
+fn identity(metadata: &Metadata) -> Option<std::time::SystemTime> {
+    metadata.created().ok()
 }
 
 #[cfg(unix)]
-fn changed(metadata: &Metadata) -> [u8; 32] {
+fn changed(metadata: &Metadata) -> [i64; 4] {
     use std::os::unix::fs::MetadataExt as _;
-    let times = [
+    [
         metadata.mtime(),
         metadata.mtime_nsec(),
         metadata.ctime(),
         metadata.ctime_nsec(),
-    ];
-    let mut out = [0; 32];
-    for (place, time) in out.chunks_exact_mut(8).zip(times) {
-        place.copy_from_slice(&time.to_le_bytes());
-    }
-    out
+    ]
 }
 
 #[cfg(not(unix))]
-fn changed(metadata: &Metadata) -> [u8; 16] {
-    let at = metadata.modified().ok();
-    let since = at.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-    since.map_or(0, |since| since.as_nanos()).to_le_bytes()
+fn changed(metadata: &Metadata) -> Option<std::time::SystemTime> {
+    metadata.modified().ok()
 }

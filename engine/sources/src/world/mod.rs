@@ -15,6 +15,7 @@ use axiowl_lang::world_spec::{Platform, WorldSpec};
 use axiowl_model::Timestamp;
 use paths::{Paths, plain};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Metadata;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -261,10 +262,8 @@ impl World {
     /// Whether a file or folder of that recorded path exists; in a fixture, also a database
     /// that is kept as text.
     pub fn exists(&self, recorded: &str) -> bool {
-        self.real_path(recorded).is_some_and(|path| {
-            self.note_path(&path, Depth::Kind);
-            path.exists()
-        }) || self.has_dir(recorded)
+        self.looked_at(recorded).is_some()
+            || self.has_dir(recorded)
             || self.is_fixture() && self.is_kept_as_text(recorded)
     }
 
@@ -277,10 +276,19 @@ impl World {
     /// description lists.
     pub fn dir_exists(&self, recorded: &str) -> bool {
         self.has_dir(recorded)
-            || self.real_path(recorded).is_some_and(|path| {
-                self.note_path(&path, Depth::Kind);
-                path.is_dir()
-            })
+            || self
+                .looked_at(recorded)
+                .is_some_and(|metadata| metadata.is_dir())
+    }
+
+    /// What a path is, symlinks followed; `None` when nothing is there.
+    fn looked_at(&self, recorded: &str) -> Option<Metadata> {
+        let path = self.real_path(recorded)?;
+        let metadata = path.metadata().ok();
+        if let Some(witness) = &self.witness {
+            witness.seen_as(&path, Depth::Kind, metadata.as_ref());
+        }
+        metadata
     }
 
     fn has_dir(&self, recorded: &str) -> bool {
