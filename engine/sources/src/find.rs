@@ -5,6 +5,7 @@
 //! what they get without a second thought. It must not look into a file.
 
 mod pattern;
+mod secrets;
 
 use crate::World;
 use crate::file::Hit;
@@ -17,6 +18,8 @@ use axiowl_lang::source::STATE_ROOT;
 use axiowl_lang::template::{Piece, Template};
 use axiowl_model::{Issue, codes};
 use pattern::{Part, parts};
+pub(crate) use secrets::is_secret;
+use secrets::is_settings_of_a_client;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{DirEntry, Metadata};
 use std::io;
@@ -383,30 +386,6 @@ impl<'a> Finder<'a> {
         self.parents.insert(parent.to_path_buf(), canonical.clone());
         canonical
     }
-}
-
-/// Whether a path is secret by the folders below the user's home (whose own name means
-/// nothing), or, elsewhere, by those from the root's own folder on.
-pub(crate) fn is_secret(recorded: &str, root: &str, home: &str) -> bool {
-    let rest = recorded
-        .strip_prefix(home)
-        .filter(|rest| rest.starts_with(['/', '\\']));
-    let from_root = || {
-        let name = root.rfind(['/', '\\']).map_or(0, |at| at);
-        recorded.get(name..)
-    };
-    is_secret_path(rest.or_else(from_root).unwrap_or(recorded))
-        || is_settings_of_a_client(recorded, home)
-}
-
-/// A hidden JSON file right in the user's home is some client's own settings, with its login.
-fn is_settings_of_a_client(recorded: &str, home: &str) -> bool {
-    let below = recorded.strip_prefix(home);
-    let name = below.and_then(|rest| rest.strip_prefix(['/', '\\']));
-    name.is_some_and(|name| {
-        let name = name.to_lowercase();
-        name.starts_with('.') && name.ends_with(".json") && !name.contains(['/', '\\'])
-    })
 }
 
 fn outside(path: &str, why: &str) -> Issue {
