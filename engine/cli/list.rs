@@ -35,11 +35,10 @@ fn agents(setup: &Setup, arguments: &List) -> Outcome {
             .then_with(|| a.key.cmp(&b.key))
     });
     if arguments.json {
-        for row in &rows {
-            let mut fields = output::agent(row);
-            fields["route"] = has_route(row).into();
-            output::json_line("agent", fields);
-        }
+        let lines = rows
+            .iter()
+            .map(|row| output::agent_line(row).with_route(has_route(row)));
+        output::json_lines("agent", lines);
         return Ok(Exit::Done);
     }
     if rows.is_empty() {

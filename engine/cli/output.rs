@@ -4,6 +4,7 @@ use crate::exit::Exit;
 use axiowl_model::{
     AgentRecord, DiscoveredAgent, DiscoverySummary, Issue, StageLine, Timestamp, display_safe,
 };
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::io::Write;
 
@@ -47,6 +48,39 @@ pub fn json_line(kind: &str, fields: Value) {
     text.push('\n');
     // JSON has no colours to take out.
     written(std::io::stdout().write_all(text.as_bytes()));
+}
+
+/// Bytes of lines that are written in one go.
+const WRITE_BYTES: usize = 64 << 10;
+
+/// Prints many objects of one kind, a line each.
+pub fn json_lines<T: Serialize>(kind: &str, all: impl Iterator<Item = T>) {
+    #[derive(Serialize)]
+    struct Line<'a, T> {
+        schema: &'a str,
+        #[serde(flatten)]
+        fields: T,
+    }
+    let schema = format!("axiowl.{kind}/1");
+    let mut out = std::io::stdout().lock();
+    let mut lines = String::new();
+    for fields in all {
+        let line = Line {
+            schema: &schema,
+            fields,
+        };
+        let line = serde_json::to_string(&line).map_err(std::io::Error::other);
+        match line {
+            Ok(line) => lines.push_str(&quiet(line)),
+            Err(error) => written(Err(error)),
+        }
+        lines.push('\n');
+        if lines.len() >= WRITE_BYTES {
+            written(out.write_all(lines.as_bytes()));
+            lines.clear();
+        }
+    }
+    written(out.write_all(lines.as_bytes()));
 }
 
 /// JSON leaves characters as they are that act on a terminal or turn the direction of writing.
@@ -111,26 +145,66 @@ pub fn discovery_summary(summary: &DiscoverySummary) -> Value {
     })
 }
 
-/// A registry row.
+/// A registry row as a program reads it.
+#[derive(Serialize)]
+pub struct AgentLine<'a> {
+    agent_id: String,
+    display_name: &'a str,
+    aliases: &'a [String],
+    provider: &'a str,
+    provider_session_id: &'a str,
+    node_id: &'a str,
+    enabled: bool,
+    sendable: bool,
+    source: &'a str,
+    proof: &'a str,
+    home: &'a str,
+    cwd: &'a str,
+    first_seen_at: Option<Timestamp>,
+    last_seen_at: Option<Timestamp>,
+    last_verified_at: Option<Timestamp>,
+    last_error: &'a str,
+    /// Whether anything delivers to it; left out where nobody asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    route: Option<bool>,
+}
+
+impl AgentLine<'_> {
+    /// Says whether anything delivers to it.
+    pub fn with_route(self, route: bool) -> Self {
+        Self {
+            route: Some(route),
+            ..self
+        }
+    }
+}
+
+/// A registry row within another object.
 pub fn agent(row: &AgentRecord) -> Value {
-    json!({
-        "agent_id": row.agent_id(),
-        "display_name": row.display_name,
-        "aliases": row.aliases,
-        "provider": row.key.provider,
-        "provider_session_id": row.key.session,
-        "node_id": row.key.node,
-        "enabled": row.enabled,
-        "sendable": row.sendable,
-        "source": row.source,
-        "proof": row.proof,
-        "home": row.home,
-        "cwd": row.cwd,
-        "first_seen_at": row.first_seen_at,
-        "last_seen_at": row.last_seen_at,
-        "last_verified_at": row.last_verified_at,
-        "last_error": row.last_error,
-    })
+    json!(agent_line(row))
+}
+
+/// A registry row.
+pub fn agent_line(row: &AgentRecord) -> AgentLine<'_> {
+    AgentLine {
+        agent_id: row.agent_id(),
+        display_name: &row.display_name,
+        aliases: &row.aliases,
+        provider: &row.key.provider,
+        provider_session_id: &row.key.session,
+        node_id: &row.key.node,
+        enabled: row.enabled,
+        sendable: row.sendable,
+        source: &row.source,
+        proof: &row.proof,
+        home: &row.home,
+        cwd: &row.cwd,
+        first_seen_at: row.first_seen_at,
+        last_seen_at: row.last_seen_at,
+        last_verified_at: row.last_verified_at,
+        last_error: &row.last_error,
+        route: None,
+    }
 }
 
 /// A stage as a program reads it.
@@ -186,21 +260,23 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) {
             .unwrap_or(0)
     };
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    let line = |cells: Vec<&str>| {
-        let mut out = String::new();
-        for (index, cell) in cells.iter().enumerate() {
+    let mut out = String::new();
+    let mut line = |cells: &mut dyn Iterator<Item = &str>| {
+        for (index, cell) in cells.enumerate() {
             out.push_str(cell);
-            if index + 1 < cells.len() {
+            if index + 1 < head.len() {
                 let pad = widths[index].saturating_sub(cell.chars().count()) + 2;
                 out.extend(std::iter::repeat_n(' ', pad));
             }
         }
-        out
+        out.push('\n');
     };
-    crate::output::say!("{}", line(head.to_vec()));
+    line(&mut head.iter().copied());
     for row in rows {
-        crate::output::say!("{}", line(row.iter().map(String::as_str).collect()));
+        line(&mut row.iter().map(String::as_str));
     }
+    // In one go: each write of its own costs as much as its line.
+    say_part!("{out}");
 }
 
 /// An issue in a line: code, place, what happened.

@@ -7,7 +7,9 @@
 
 mod corpus;
 mod measure;
+mod plot;
 mod report;
+mod scale;
 mod scan;
 mod sending;
 mod table;
@@ -63,6 +65,21 @@ enum Job {
         #[arg(long, default_value_t = 20)]
         rounds: usize,
     },
+    /// Measure how cost grows with the rows of a registry and the files of a home.
+    Scale {
+        /// The program, built with `--release`.
+        #[arg(long)]
+        axiowl: PathBuf,
+        /// Where registries and homes are made, and removed again; up to 2 GB at once.
+        #[arg(long)]
+        work: PathBuf,
+        /// Where the table (`scale.md`) and the plot (`scale.svg`) go.
+        #[arg(long)]
+        out: PathBuf,
+        /// Measured runs of each command.
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+    },
     /// Measure a built AxiOwl beside the scanner, on corpora made for it.
     Run {
         /// The program, built with `--release`.
@@ -97,6 +114,12 @@ fn main() -> ExitCode {
         }),
         Job::One { command } => measure::one(&command),
         Job::Sending { axiowl, rounds } => sending::run(&axiowl, rounds),
+        Job::Scale {
+            axiowl,
+            work,
+            out,
+            rounds,
+        } => scale::run(&axiowl, &work, &out, rounds),
         Job::Run {
             axiowl,
             work,

@@ -35,6 +35,9 @@ pub struct Plan {
     large_bytes: u64,
 }
 
+/// Files of the reference, about.
+pub const FILES: usize = 6_500;
+
 impl Plan {
     /// The reference: 6,500 files, 1.3 GB; with other numbers of sessions or lengths.
     pub fn reference(seed: u64, sessions: f64, length: f64) -> Self {
