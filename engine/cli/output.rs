@@ -275,8 +275,9 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) {
     for row in rows {
         line(&mut row.iter().map(String::as_str));
     }
-    // In one go: each write of its own costs as much as its line.
-    say_part!("{out}");
+    // In one go: each write of its own costs as much as its line. There are no colours to take
+    // out.
+    written(std::io::stdout().write_all(out.as_bytes()));
 }
 
 /// An issue in a line: code, place, what happened.

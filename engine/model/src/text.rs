@@ -4,6 +4,10 @@
 /// characters, line breaks, bidirectional overrides and what nobody can see become visible
 /// escapes, so that two names that look alike are alike.
 pub fn display_safe(text: &str) -> String {
+    // Most texts are plain, and lists show tens of thousands.
+    if text.bytes().all(|b| matches!(b, b' '..=b'~')) {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len());
     let mut before = None;
     for c in text.chars() {
@@ -44,7 +48,8 @@ fn joins(before: Option<char>, c: char) -> bool {
 
 /// Cuts a text to at most `max` characters, the last one an ellipsis when anything was cut.
 pub fn clip(text: &str, max: usize) -> String {
-    if text.chars().count() <= max {
+    // No text has more characters than bytes.
+    if text.len() <= max || text.chars().count() <= max {
         return text.to_owned();
     }
     let mut out: String = text.chars().take(max.saturating_sub(1)).collect();

@@ -124,15 +124,16 @@ impl Bench<'_> {
 
     /// The cost must not depend on how long transcripts are.
     fn length(&self, out: &mut String) -> Result<(), Failure> {
-        let short = self.home("short", &Plan::reference(1, 0.2, 1.0))?;
-        let long = self.home("long", &Plan::reference(1, 0.2, 8.0))?;
+        // Few files: eight times the length is eight times the disk.
+        let short = self.home("few", &Plan::reference(1, 0.05, 1.0))?;
+        let long = self.home("long", &Plan::reference(1, 0.05, 8.0))?;
         let costs = in_turn(
             &mut [&mut || self.discover(&short), &mut || self.discover(&long)],
             self.rounds,
         )?;
         writeln!(
             out,
-            "1,300 files, transcripts of one length and of eight times that: {:.0} and {:.0} ms CPU, {:.1} and {:.1} MB\n",
+            "325 files, transcripts of one length and of eight times that: {:.0} and {:.0} ms CPU, {:.1} and {:.1} MB\n",
             costs[0].cpu * 1e3,
             costs[1].cpu * 1e3,
             costs[0].peak,
