@@ -8,6 +8,7 @@ use crate::output;
 use crate::pass::{self, Pass, PassOptions};
 use crate::setup::{self, Setup};
 use crate::verdicts::{self, Last};
+use axiowl_discover::Readings;
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Listed;
 use axiowl_model::{Verdict, display_safe};
@@ -56,6 +57,7 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
         cancel: interrupt::cancel(),
         witness: None,
         timings: None,
+        readings: (rules.len() > 1).then(|| Arc::new(Readings::of(&rules))),
     };
     let mut fits = true;
     let mut failed = None;

@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Failure};
 use crate::homes;
 use crate::setup::Setup;
-use axiowl_discover::{Options, Report};
+use axiowl_discover::{Options, Readings, Report};
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Prune;
 use axiowl_model::{AgentRecord, Decision, DiscoverySummary, Timestamp, Verdict};
@@ -43,6 +43,8 @@ pub struct PassOptions {
     pub witness: Option<Arc<Witness>>,
     /// Measures the stages of the pass.
     pub timings: Option<Arc<Timings>>,
+    /// What the passes of one command read, where it makes several.
+    pub readings: Option<Arc<Readings>>,
 }
 
 /// Runs one rule and merges what it found at once.
@@ -56,6 +58,7 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
         allow_commands: options.allow_commands || commands(setup, rule),
         cancel: options.cancel.clone(),
         timings: options.timings.clone(),
+        readings: options.readings.clone(),
         ..Options::default()
     };
     let world = match &options.witness {

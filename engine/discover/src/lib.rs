@@ -17,12 +17,14 @@ mod judge;
 mod naming;
 mod one;
 mod policy;
+mod readings;
 mod records;
 mod run;
 mod said;
 mod several;
 mod transcript;
 
+pub use readings::Readings;
 pub use run::{Found, Options, Report, SourceCount, discover, row_of, rows_of};
 pub use said::{Conversation, Said};
 pub use transcript::{Look, NoTranscript, Place, TranscriptReader, TurnEnded};

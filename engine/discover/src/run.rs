@@ -8,10 +8,11 @@ use crate::gaps::Gaps;
 use crate::judge::Bench;
 use crate::one;
 use crate::policy::{Names, Reviewer, Spent};
+use crate::readings::Readings;
 use axiowl_lang::fields::row_fields;
 use axiowl_lang::guard::guards;
 use axiowl_lang::load::LoadedRule;
-use axiowl_lang::source::Source;
+use axiowl_lang::source::{Source, Then};
 use axiowl_model::{DiscoveredAgent, Issue, LOCAL_NODE, Step, Verdict, codes};
 use axiowl_sources::read::{COPY_BYTES, ReadOptions, Tables, read_all};
 use axiowl_sources::timings::timed;
@@ -47,6 +48,9 @@ pub struct Options {
     pub allow_commands: bool,
     /// Measures the stages of the run.
     pub timings: Option<Arc<Timings>>,
+    /// What the rules of this run read of the provider's default home, each once for all rules
+    /// that read the same.
+    pub readings: Option<Arc<Readings>>,
 }
 
 impl Default for Options {
@@ -64,6 +68,7 @@ impl Default for Options {
             copy_bytes: COPY_BYTES,
             allow_commands: false,
             timings: None,
+            readings: None,
         }
     }
 }
@@ -228,7 +233,7 @@ pub fn row_of(
     options: &Options,
 ) -> Option<Found> {
     let judgement = judge_all(loaded, world, options, Some(session), true);
-    let roots = judgement.tables.roots;
+    let roots = judgement.tables.roots.clone();
     let found = judgement
         .candidates
         .into_iter()
@@ -248,7 +253,7 @@ pub fn rows_of(
     options: &Options,
 ) -> Vec<Found> {
     let judgement = judge_all(loaded, world, options, None, true);
-    let roots = judgement.tables.roots;
+    let roots = &judgement.tables.roots;
     let wanted = judgement.candidates.into_iter();
     let mut out: Vec<Found> = wanted
         .filter(|c| sessions.contains(&c.judged.agent.key.session))
@@ -273,7 +278,7 @@ fn is_target(agent: &DiscoveredAgent, target: &str) -> bool {
 }
 
 struct Judgement {
-    tables: Tables,
+    tables: Arc<Tables>,
     candidates: Vec<Candidate>,
     dropped: BTreeMap<String, usize>,
     issues: Vec<Issue>,
@@ -304,7 +309,11 @@ fn judge_all(
         timings: options.timings.clone(),
         only: session.and_then(|session| one::files_of(rule, session)),
     };
-    let tables = read_all(loaded, world, &read);
+    let readings = options.readings.as_ref();
+    let tables = match readings.filter(|_| options.home.is_empty()) {
+        Some(readings) => readings.read(loaded, world, read),
+        None => Arc::new(read_all(loaded, world, &read)),
+    };
     judge_read(loaded, world, options, session, with_rows, tables)
 }
 
@@ -315,7 +324,7 @@ fn judge_read(
     options: &Options,
     session: Option<&str>,
     with_rows: bool,
-    tables: Tables,
+    tables: Arc<Tables>,
 ) -> Judgement {
     let rule = &loaded.rule;
     let coverage = options.coverage.as_deref();
@@ -355,6 +364,8 @@ fn judge_read(
     };
     // Judging small tables is cheaper than starting threads and script engines for them.
     const WORTH_THREADS: usize = 512;
+    // More than so many are divided further, so that no thread is left with nothing to do.
+    const MOST_OF_PART: usize = 1024;
     // `Err` is the session of a row that was left when the run was ended.
     let judge = |reviewer: &Option<Reviewer>, assembled: Assembled| {
         if options.cancel.is_cancelled() {
@@ -410,10 +421,14 @@ fn judge_read(
                 .map(|row| judge(&reviewer, row))
                 .collect()
         } else {
-            assembly
+            // A script engine is made for every part, so there are only as many as threads.
+            let parts = options.threads.unwrap_or_else(rayon::current_num_threads);
+            let part = assembly.rows.len().div_ceil(parts.max(1));
+            let rows = assembly
                 .rows
                 .into_par_iter()
-                .map_init(reviewer, |reviewer, row| judge(reviewer, row))
+                .with_min_len(part.min(MOST_OF_PART));
+            rows.map_init(reviewer, |reviewer, row| judge(reviewer, row))
                 .collect()
         }
     };
@@ -471,7 +486,10 @@ fn strong_fields(loaded: &LoadedRule) -> BTreeSet<(String, String)> {
     let mut out = BTreeSet::new();
     for candidate in strong {
         let from = candidate.from.value.as_str();
-        for (name, source) in &rule.sources {
+        // Others are read as far in any case.
+        let whole =
+            |source: &Source| matches!(source, Source::Jsonl(source) if source.then == Then::Whole);
+        for (name, source) in rule.sources.iter().filter(|(_, source)| whole(source)) {
             let joined = rule.rows.join.iter().flatten().any(|join| {
                 join.with.value == *name
                     && from

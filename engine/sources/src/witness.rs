@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use stamp::stamp;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub use stamp::Depth;
 
@@ -39,6 +39,8 @@ struct Seen {
     until: Option<i64>,
     /// Why nothing may be concluded from what was noted.
     unsure: Option<&'static str>,
+    /// What a part of the run saw that serves other runs as well.
+    parts: Vec<Arc<Witness>>,
 }
 
 /// What the machine was asked besides its files.
@@ -150,10 +152,15 @@ impl Witness {
         self.with(|noted| noted.unsure = Some(why));
     }
 
+    /// Takes over what another witness saw, of whose part of the run this one makes use too.
+    pub fn adopt(&self, part: Arc<Self>) {
+        self.with(|noted| noted.parts.push(part));
+    }
+
     /// Whether any condition asked about the registry.
     pub fn asks_registry(&self) -> bool {
         let noted = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        !noted.registered.is_empty()
+        !noted.registered.is_empty() || noted.parts.iter().any(|part| part.asks_registry())
     }
 
     /// What was noted, if a later run can find it again. `registered` answers as the registry
@@ -167,6 +174,42 @@ impl Witness {
         now: i64,
         registered: impl Fn(&str, &str) -> bool,
     ) -> Result<Testimony, &'static str> {
+        let mut out = Testimony {
+            taken: now,
+            until: None,
+            paths: Vec::new(),
+            answers: Vec::new(),
+        };
+        self.testify(started, &registered, &mut out)?;
+        // Neighbours are looked up one after the other; of two looks at a path the deeper one
+        // says all that the other does.
+        out.paths
+            .sort_unstable_by(|a, b| a.2.cmp(&b.2).then_with(|| b.0.cmp(&a.0)));
+        let changed = |pair: &[(Depth, u64, String)]| {
+            let [(depth, seen, path), (other_depth, other_seen, other_path)] = pair else {
+                return false;
+            };
+            path == other_path && depth == other_depth && seen != other_seen
+        };
+        if out.paths.windows(2).any(changed) {
+            return Err("a file changed while it was read");
+        }
+        out.paths.dedup_by(|later, first| later.2 == first.2);
+        out.answers.sort();
+        out.answers.dedup();
+        if out.answers.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            return Err("an answer changed during the run");
+        }
+        Ok(out)
+    }
+
+    /// Adds what was noted to a testimony.
+    fn testify(
+        &self,
+        started: i64,
+        registered: &impl Fn(&str, &str) -> bool,
+        out: &mut Testimony,
+    ) -> Result<(), &'static str> {
         let noted = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(why) = noted.unsure {
             return Err(why);
@@ -180,20 +223,17 @@ impl Witness {
         if !noted.registered.iter().all(stands) {
             return Err("the registry now answers otherwise");
         }
-        let mut paths = Vec::with_capacity(noted.paths.len());
+        out.paths.reserve(noted.paths.len());
         for (path, (depth, seen)) in &noted.paths {
             let path = path.to_str().ok_or("a path is no text")?;
-            paths.push((*depth, *seen, path.to_owned()));
+            out.paths.push((*depth, *seen, path.to_owned()));
         }
-        // Neighbours are looked up one after the other.
-        paths.sort_unstable_by(|a, b| a.2.cmp(&b.2));
         let answers = noted.answers.iter();
-        Ok(Testimony {
-            taken: now,
-            until: noted.until,
-            paths,
-            answers: answers.map(|(q, a)| (q.clone(), a.clone())).collect(),
-        })
+        out.answers
+            .extend(answers.map(|(question, answer)| (question.clone(), answer.clone())));
+        out.until = [out.until, noted.until].into_iter().flatten().min();
+        let mut parts = noted.parts.iter();
+        parts.try_for_each(|part| part.testify(started, registered, out))
     }
 }
 

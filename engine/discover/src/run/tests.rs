@@ -160,7 +160,7 @@ fn a_run_that_is_ended_judges_no_further_row_and_says_so() {
         let tables = read_all(&scene.rule, &world, &ReadOptions::default());
         let options = Options::default();
         options.cancel.cancel();
-        let judged = judge_read(&scene.rule, &world, &options, None, false, tables);
+        let judged = judge_read(&scene.rule, &world, &options, None, false, tables.into());
         let report = report(&scene.rule, &world, &options, judged);
         assert!(report.agents.is_empty() && !report.complete);
         assert_eq!(report.verdict, Verdict::Drift);

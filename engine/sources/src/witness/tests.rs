@@ -217,3 +217,40 @@ fn a_testimony_survives_being_kept() {
     assert_eq!(read, testimony);
     assert_eq!(read.paths(), 1);
 }
+
+#[test]
+fn what_a_shared_part_saw_counts_as_seen() {
+    let scene = Scene::new();
+    let file = scene.at("chats/a.jsonl");
+    let part = Arc::new(Witness::default());
+    part.path(&file, Depth::Content);
+    part.turns_at(STARTED + 50);
+    scene.world(STARTED).witnessed(Arc::clone(&part)).env("SET");
+    scene.witness.path(&file, Depth::Kind);
+    scene.witness.adopt(Arc::clone(&part));
+    let testimony = scene.testimony();
+    assert_eq!(testimony.paths(), 1, "the deeper look stands for both");
+    assert_eq!(scene.holds(&testimony), Ok(()));
+    assert!(testimony.holds(&scene.world(STARTED + 50)).is_err());
+    fs::write(&file, "other bytes").unwrap();
+    assert!(scene.holds(&testimony).is_err());
+    // What one of them saw before the change and the other after it is no state that was read.
+    scene.witness.path(&scene.at("chats"), Depth::Content);
+    let late = Arc::new(Witness::default());
+    late.path(&file, Depth::Content);
+    scene.witness.adopt(late);
+    let nobody = |_: &str, _: &str| false;
+    assert!(scene.witness.testimony(i64::MAX, STARTED, nobody).is_err());
+}
+
+#[test]
+fn a_shared_part_that_is_unsure_leaves_no_testimony() {
+    let scene = Scene::new();
+    let part = Arc::new(Witness::default());
+    scene.witness.adopt(Arc::clone(&part));
+    scene.testimony();
+    part.unsure("nobody can tell");
+    let nobody = |_: &str, _: &str| false;
+    let said = scene.witness.testimony(STARTED, STARTED, nobody);
+    assert_eq!(said, Err("nobody can tell"));
+}
