@@ -89,6 +89,7 @@ pub fn assemble(
                     targeted: Targeted::None,
                     words: false,
                     coverage: coverage.map(|coverage| (loaded, coverage)),
+                    folders: None,
                 };
                 if !scope.eval(filter).holds {
                     let reason = dropped.as_deref().unwrap_or_default();

@@ -9,7 +9,8 @@ use axiowl_model::{Timestamp, is_uuid};
 use axiowl_sources::{FactQuery, Row, World};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
 
 static NULL: Value = Value::Null;
 
@@ -25,6 +26,25 @@ pub struct Scope<'a> {
     pub words: bool,
     /// Hears about every leaf that is evaluated.
     pub coverage: Option<(&'a LoadedRule, &'a Coverage)>,
+    /// The folders that were looked for before.
+    pub folders: Option<&'a Folders>,
+}
+
+/// Which folders exist. Thousands of sessions work in a few, several conditions ask about each,
+/// and one run gives one answer.
+#[derive(Debug, Default)]
+pub struct Folders(Mutex<HashMap<String, bool>>);
+
+impl Folders {
+    fn exists(&self, path: &str, world: &World) -> bool {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(exists) = known.get(path) {
+            return *exists;
+        }
+        let exists = world.dir_exists(path);
+        known.insert(path.to_owned(), exists);
+        exists
+    }
 }
 
 /// Whether it holds, and the words of the leaf that settled it.
@@ -291,7 +311,11 @@ impl Scope<'_> {
             note(ok, &|| yes_no(want, "exists", "does not exist"));
         }
         if let Some(want) = ops.dir_exists {
-            let ok = text.is_some_and(|t| !t.is_empty() && self.world.dir_exists(t)) == want;
+            let exists = |path: &str| match self.folders {
+                Some(folders) => folders.exists(path, self.world),
+                None => self.world.dir_exists(path),
+            };
+            let ok = text.is_some_and(|t| !t.is_empty() && exists(t)) == want;
             note(ok, &|| {
                 yes_no(want, "is a folder that exists", "is no folder that exists")
             });

@@ -3,13 +3,16 @@
 use crate::judge::Judged;
 use axiowl_model::{DiscoveredAgent, Issue, Kind, Status, Step, codes};
 use axiowl_sources::Row;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-/// How many rows each session id has.
+/// How many rows each session id has of which there is more than one.
 pub fn count<'a>(sessions: impl Iterator<Item = &'a str>) -> HashMap<String, usize> {
+    let mut seen: HashSet<&str> = HashSet::new();
     let mut out = HashMap::new();
     for session in sessions {
-        *out.entry(session.to_owned()).or_default() += 1;
+        if !seen.insert(session) {
+            *out.entry(session.to_owned()).or_insert(1) += 1;
+        }
     }
     out
 }
@@ -25,6 +28,13 @@ pub struct Candidate {
 /// be told from a stranger's copy and the session is not sendable; where none does, the one
 /// seen last stands for it.
 pub fn settle(candidates: Vec<Candidate>, trace: bool, issues: &mut Vec<Issue>) -> Vec<Candidate> {
+    let mut known = HashSet::with_capacity(candidates.len());
+    let mut sessions = candidates
+        .iter()
+        .map(|c| c.judged.agent.key.session.as_str());
+    if sessions.all(|session| known.insert(session)) {
+        return candidates;
+    }
     let mut order = Vec::new();
     let mut groups: HashMap<String, Vec<Candidate>> = HashMap::new();
     for candidate in candidates {

@@ -4,7 +4,7 @@
 
 use crate::aliases;
 use crate::assemble::{Assembled, fill};
-use crate::condition::{Scope, targeted, text, time, value};
+use crate::condition::{Folders, Scope, targeted, text, time, value};
 use crate::coverage::Coverage;
 use crate::naming::{self, Name};
 use crate::policy::{Context, Reviewer};
@@ -30,6 +30,7 @@ pub struct Bench<'a> {
     pub target: Option<&'a str>,
     pub trace: bool,
     pub coverage: Option<&'a Coverage>,
+    pub folders: &'a Folders,
     /// A guarding column is absent, or a part of the rule that decides is not trusted: nothing
     /// of this run may be enrolled.
     pub guard: Option<String>,
@@ -101,7 +102,7 @@ impl Bench<'_> {
             node: self.node.into(),
             session: session.into(),
         };
-        let full = key.to_string();
+        let full = self.target.map_or_else(String::new, |_| key.to_string());
         let mut record = Record {
             loaded: self.loaded,
             coverage: self.coverage,
@@ -116,6 +117,7 @@ impl Bench<'_> {
             targeted: targeted(self.target, session, &full, &[]),
             words: self.trace,
             coverage: self.coverage.map(|coverage| (self.loaded, coverage)),
+            folders: Some(self.folders),
         };
 
         let (kind, said) = self.kind(&scope, &mut record);

@@ -218,6 +218,7 @@ mod tests {
                 targeted: Targeted::None,
                 words: true,
                 coverage: None,
+                folders: None,
             };
             let mut notes = Vec::new();
             let name = choose(&naming, &scope, &mut |won, words, _| {

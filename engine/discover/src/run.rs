@@ -1,6 +1,7 @@
 //! One rule, one world: reads, assembles, judges, reports.
 
 use crate::assemble::{Assembled, NO_SESSION_ID, assemble, fill};
+use crate::condition::Folders;
 use crate::copies::{self, Candidate};
 use crate::coverage::Coverage;
 use crate::drift;
@@ -351,6 +352,7 @@ fn judge_read(
         issues.push(Issue::new(codes::UNTRUSTED, withheld.clone()));
     }
     let copies = copies::count(assembly.rows.iter().map(|row| row.session.as_str()));
+    let folders = Folders::default();
     let bench = Bench {
         loaded,
         tables: &tables,
@@ -360,12 +362,14 @@ fn judge_read(
         target: options.target.as_deref(),
         trace: options.trace,
         coverage,
+        folders: &folders,
         guard: guard.or(withheld.clone()),
     };
     // Judging small tables is cheaper than starting threads and script engines for them.
     const WORTH_THREADS: usize = 512;
     // More than so many are divided further, so that no thread is left with nothing to do.
     const MOST_OF_PART: usize = 1024;
+    let nothing = Row::new();
     // `Err` is the session of a row that was left when the run was ended.
     let judge = |reviewer: &Option<Reviewer>, assembled: Assembled| {
         if options.cancel.is_cancelled() {
@@ -374,11 +378,15 @@ fn judge_read(
         let copies = copies.get(&assembled.session).copied().unwrap_or(1);
         let mut judged = bench.judge(&assembled, copies, reviewer.as_ref());
         // The file the row itself stands in; a row of a database has only its transcript.
-        let own = assembled.row.get("path").and_then(|path| path.as_str());
-        let path = own.map(str::to_owned).or_else(|| {
-            let transcript = rule.transcript.as_ref()?;
-            fill(transcript.path()?, &assembled.row, &tables, world)
-        });
+        let path = || {
+            let own = assembled.row.get("path").and_then(|path| path.as_str());
+            own.map(str::to_owned).or_else(|| {
+                let transcript = rule.transcript.as_ref()?;
+                fill(transcript.path()?, &assembled.row, &tables, world)
+            })
+        };
+        // Nobody asks for it where the session stands nowhere else.
+        let path = (copies > 1 || options.trace).then(path).flatten();
         if let Some(path) = path.as_ref().filter(|_| options.trace) {
             let text = format!("read from {path}");
             let step = Step {
@@ -396,7 +404,7 @@ fn judge_read(
             // take room.
             row: match with_rows {
                 true => assembled.row,
-                false => Row::new(),
+                false => nothing.clone(),
             },
         })
     };

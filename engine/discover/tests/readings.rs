@@ -11,7 +11,7 @@ fn rule(provider: &str, surface: &str, title: &str) -> Arc<LoadedRule> {
     let text = format!(
         "axiowl: 1\nprovider: {provider}\ntitle: Demo\nroots: {{ demo: ~/.demo }}\nsources:\n  s:\n    json: {{ path: \"{{demo}}/sessions.json\", each: {{ at: /sessions, fields: {{ id: /id, title: {title}, surface: /surface }} }} }}\nrows: {{ from: s, session: \"{provider}:session:{{id}}\", where: {{ surface: {surface} }} }}\nname: {{ candidates: [ {{ from: title, label: title }} ] }}\nproof:\n  - {{ source: demo_seen }}\n"
     );
-    let folder = RuleFolder::new(provider, Layer::User, format!("rules/{provider}"), &text);
+    let folder = RuleFolder::new(provider, Layer::User, &format!("rules/{provider}"), &text);
     Arc::new(load(&folder, &|_| None).unwrap_or_else(|errors| panic!("{errors:#?}\n{text}")))
 }
 

@@ -9,8 +9,10 @@ use crate::crash;
 use crate::redact::redact;
 use axiowl_model::Timestamp;
 use axiowl_registry::{create_private_dir, private_file_options};
+use serde::Serialize;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -29,29 +31,51 @@ pub struct EvidenceLog {
     rotate_at: u64,
 }
 
+/// The fields of every line.
+const FIXED: [&str; 4] = ["schema", "at", "pid", "event"];
+
 /// Lines are written in pieces of about this size.
 const WRITE_BYTES: usize = 64 * 1024;
 
-fn line(event: &str, at: &str, fields: Value) -> Map<String, Value> {
-    let mut line = Map::new();
-    line.insert("schema".into(), "axiowl.evidence/1".into());
-    line.insert("at".into(), at.into());
-    line.insert("pid".into(), std::process::id().into());
-    line.insert("event".into(), event.into());
-    match fields {
-        Value::Object(fields) => {
-            for (name, mut value) in fields {
-                take_out_secrets(&mut value);
-                line.entry(name).or_insert(value);
-            }
+/// One line: the time, the process and the event first, which no field can replace.
+#[derive(Serialize)]
+struct Line<'l> {
+    schema: &'static str,
+    at: &'l str,
+    pid: u32,
+    event: &'l str,
+    #[serde(flatten)]
+    fields: Map<String, Value>,
+}
+
+/// The fields of a line, without secrets. Lines of one kind mostly say the same in most fields:
+/// `clean` remembers what was last found clean in each.
+fn fields(given: Value, clean: &mut HashMap<String, String>) -> Map<String, Value> {
+    let mut fields = match given {
+        Value::Object(fields) => fields,
+        Value::Null => Map::new(),
+        value => Map::from_iter([("value".to_owned(), value)]),
+    };
+    for name in FIXED {
+        fields.shift_remove(name);
+    }
+    for (name, value) in &mut fields {
+        let Value::String(text) = &*value else {
+            take_out_secrets(value);
+            continue;
+        };
+        if clean.get(name) == Some(text) {
+            continue;
         }
-        Value::Null => {}
-        mut value => {
-            take_out_secrets(&mut value);
-            line.insert("value".into(), value);
+        match redact(text) {
+            Cow::Owned(cleaned) => *value = Value::String(cleaned),
+            Cow::Borrowed(_) => match clean.get_mut(name) {
+                Some(known) => known.clone_from(text),
+                None => drop(clean.insert(name.clone(), text.clone())),
+            },
         }
     }
-    line
+    fields
 }
 
 fn take_out_secrets(value: &mut Value) {
@@ -105,14 +129,22 @@ impl EvidenceLog {
     ) -> io::Result<()> {
         let mut pending = Vec::new();
         let mut file = None;
-        for fields in decisions {
-            let mut bytes = serde_json::to_vec(&line(event, at, fields))?;
-            bytes.push(b'\n');
-            if !pending.is_empty() && pending.len() + bytes.len() > WRITE_BYTES {
-                self.write(&mut file, &pending)?;
-                pending.clear();
+        let mut clean = HashMap::new();
+        for given in decisions {
+            let start = pending.len();
+            let line = Line {
+                schema: "axiowl.evidence/1",
+                at,
+                pid: std::process::id(),
+                event,
+                fields: fields(given, &mut clean),
+            };
+            serde_json::to_writer(&mut pending, &line)?;
+            pending.push(b'\n');
+            if start > 0 && pending.len() > WRITE_BYTES {
+                self.write(&mut file, &pending[..start])?;
+                pending.drain(..start);
             }
-            pending.append(&mut bytes);
         }
         if pending.is_empty() {
             return Ok(());

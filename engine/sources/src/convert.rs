@@ -23,6 +23,9 @@ pub(crate) fn apply(converts: &Converts, table: &mut Table) {
 /// Converts the fields of one row.
 pub(crate) fn row_fields(converts: &Converts, row: &mut Row) {
     for (field, steps) in converts {
+        if row[field.as_str()].is_null() {
+            continue;
+        }
         if let Some(value) = row.get_mut(field) {
             *value = converted(steps, value.take());
         }

@@ -83,12 +83,12 @@ impl Hit {
         let folder = lossy(parent.and_then(Path::file_name));
         let above = lossy(parent.and_then(Path::parent).and_then(Path::file_name));
         let mut row = Row::with_capacity(6 + more);
-        row.insert(PATH, Value::String(self.recorded.clone()));
-        row.insert(STEM, Value::String(stem));
-        row.insert(FOLDER, Value::String(folder));
-        row.insert(ABOVE, Value::String(above));
-        row.insert(SIZE, Value::from(self.size));
-        row.insert(MTIME, Value::from(self.mtime));
+        row.add(PATH, Value::String(self.recorded.clone()));
+        row.add(STEM, Value::String(stem));
+        row.add(FOLDER, Value::String(folder));
+        row.add(ABOVE, Value::String(above));
+        row.add(SIZE, Value::from(self.size));
+        row.add(MTIME, Value::from(self.mtime));
         row
     }
 }

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::rc::Rc;
 
 /// Reads one source of folders.
 pub(crate) fn read(rule: &Folder, context: &Context<'_>) -> Outcome {
@@ -37,6 +38,7 @@ pub(crate) fn read(rule: &Folder, context: &Context<'_>) -> Outcome {
                 finder,
                 world: context.world,
                 rule,
+                found: HashMap::new(),
                 documents: HashMap::new(),
                 lines: HashMap::new(),
                 report: &mut report,
@@ -60,28 +62,40 @@ struct Files<'a> {
     finder: Finder<'a>,
     world: &'a World,
     rule: &'a Folder,
-    /// Several fields of one file parse it once.
+    /// Several fields of one file look for it once,
+    found: HashMap<&'a str, Rc<[Hit]>>,
+    /// and parse it once.
     documents: HashMap<(String, Form), Option<Value>>,
     lines: HashMap<(String, End), Option<Value>>,
     report: &'a mut Report,
 }
 
-impl Files<'_> {
+impl<'a> Files<'a> {
     fn row(&mut self) -> Option<Row> {
-        let needs = self.rule.needs.as_deref().unwrap_or_default();
+        let rule = self.rule;
+        let needs = rule.needs.as_deref().unwrap_or_default();
         if needs.iter().any(|needed| self.named(needed).is_empty()) {
             return None;
         }
         let mut row = self
             .hit
             .fields_named(lossy(self.hit.real.file_name()), self.rule.fields.len());
-        for (field, wanted) in &self.rule.fields {
+        for (field, wanted) in &rule.fields {
             row.insert(field.into(), self.value(wanted));
         }
         Some(row)
     }
 
-    fn named(&mut self, name: &str) -> Vec<Hit> {
+    fn named(&mut self, name: &'a str) -> Rc<[Hit]> {
+        if let Some(found) = self.found.get(name) {
+            return Rc::clone(found);
+        }
+        let found: Rc<[Hit]> = self.look_for(name).into();
+        self.found.insert(name, Rc::clone(&found));
+        found
+    }
+
+    fn look_for(&mut self, name: &str) -> Vec<Hit> {
         let hits = self.finder.within(self.hit, name, self.report);
         if !hits.is_empty() || !self.world.is_fixture() {
             return hits;
@@ -94,7 +108,7 @@ impl Files<'_> {
             .collect()
     }
 
-    fn value(&mut self, wanted: &FolderField) -> Value {
+    fn value(&mut self, wanted: &'a FolderField) -> Value {
         let hits = self.named(&wanted.file);
         if let Some(fact) = wanted.what {
             return match fact {

@@ -9,7 +9,6 @@ use crate::pointer::{find, index};
 use axiowl_lang::scalar::Pointer;
 use memchr::memchr2;
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// Nesting beyond this is damage, as for `serde_json`.
 const DEPTH: usize = 127;
@@ -19,7 +18,8 @@ const DEPTH: usize = 127;
 pub(crate) struct Wanted {
     nodes: Vec<Node>,
     pointers: Vec<Entry>,
-    by_text: BTreeMap<String, usize>,
+    /// Pointers as written, in the order of `pointers`: few, so that looking at each is quickest.
+    texts: Vec<String>,
     captures: usize,
 }
 
@@ -61,11 +61,11 @@ impl Wanted {
         let mut wanted = Self {
             nodes: vec![Node::default()],
             pointers: Vec::new(),
-            by_text: BTreeMap::new(),
+            texts: Vec::new(),
             captures: 0,
         };
         for pointer in pointers {
-            if wanted.by_text.contains_key(pointer.as_str()) {
+            if wanted.texts.iter().any(|text| text == pointer.as_str()) {
                 continue;
             }
             let segments = pointer.segments();
@@ -78,9 +78,7 @@ impl Wanted {
                 capture,
                 rest: segments[plain..].to_vec(),
             };
-            wanted
-                .by_text
-                .insert(pointer.as_str().to_owned(), wanted.pointers.len());
+            wanted.texts.push(pointer.as_str().to_owned());
             wanted.pointers.push(entry);
         }
         wanted
@@ -137,7 +135,7 @@ impl Wanted {
 
     /// The value of a pointer that was asked for; nothing for null.
     pub(crate) fn value(&self, scan: &Scan<'_>, pointer: &str) -> Option<Value> {
-        let entry = &self.pointers[*self.by_text.get(pointer)?];
+        let entry = &self.pointers[self.texts.iter().position(|text| text == pointer)?];
         let text = (*scan.spans.get(entry.capture)?)?;
         let value: Value = serde_json::from_slice(text).ok()?;
         if entry.rest.is_empty() {

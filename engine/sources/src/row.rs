@@ -129,6 +129,31 @@ impl Row {
         self.put(name, Held::Value(value));
     }
 
+    /// Adds a field that the row does not have yet, unless the row below has it.
+    pub(crate) fn add(&mut self, name: Name, value: Value) {
+        let own = &mut Arc::make_mut(&mut self.0).own;
+        debug_assert!(!own.iter().any(|(known, _)| *known == name), "{name}");
+        own.push((name, Held::Value(value)));
+    }
+
+    /// A row over `below` with these fields, of different names, and no room for more.
+    pub(crate) fn over_with(
+        below: &Self,
+        fields: impl ExactSizeIterator<Item = (Name, Value)>,
+    ) -> Self {
+        let mut row = Self::over(below, fields.len());
+        fields.for_each(|(name, value)| row.add(name, value));
+        row
+    }
+
+    /// Puts a row that is over none over `below`, with room for so many fields more.
+    pub(crate) fn lay_over(&mut self, below: &Self, more: usize) {
+        let fields = Arc::make_mut(&mut self.0);
+        debug_assert!(fields.below.is_none(), "there is one below");
+        fields.below = Some(below.clone());
+        fields.own.reserve_exact(more);
+    }
+
     /// Sets a field to another row.
     pub fn join(&mut self, name: Name, row: &Self) {
         let whole = OnceLock::new();

@@ -47,6 +47,7 @@ impl<'a> Table<'a> {
             targeted: Targeted::None,
             words: false,
             coverage: None,
+            folders: None,
         };
         let meant = |select: &&TranscriptSelect| {
             let when = select.when.as_ref();

@@ -17,12 +17,28 @@ pub(super) enum Part {
 }
 
 /// A part with `*`, `?` or `[` in it.
-pub(super) struct Wild(Pattern);
+pub(super) enum Wild {
+    /// `*` and no more than an ending, as nearly all are.
+    Ending(String),
+    Other(Pattern),
+}
 
 impl Wild {
+    fn new(text: &str) -> Option<Self> {
+        match text.strip_prefix('*') {
+            Some(ending) if !ending.contains(['*', '?', '[', ']']) => {
+                Some(Self::Ending(ending.to_owned()))
+            }
+            _ => Pattern::new(text).ok().map(Self::Other),
+        }
+    }
+
     /// Whether a name fits.
     pub(super) fn fits(&self, name: &str) -> bool {
-        self.0.matches_with(name, OPTIONS)
+        match self {
+            Self::Ending(ending) => name.ends_with(ending),
+            Self::Other(pattern) => pattern.matches_with(name, OPTIONS),
+        }
     }
 }
 
@@ -36,9 +52,31 @@ pub(super) fn parts(pattern: &str) -> Option<Vec<Part>> {
         out.push(match text {
             ".." => return None,
             "**" => Part::Deep,
-            _ if text.contains(['*', '?', '[']) => Part::Wild(Wild(Pattern::new(text).ok()?)),
+            _ if text.contains(['*', '?', '[']) => Part::Wild(Wild::new(text)?),
             _ => Part::Plain(text.to_owned()),
         });
     }
     Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ending_alone_fits_what_its_glob_fits() {
+        for pattern in ["*", "*.jsonl", "*-a.b", "*.j*", "*[a]", "a*", "**x"] {
+            let glob = Pattern::new(pattern);
+            for name in [
+                "", ".", ".hidden", ".jsonl", "a.jsonl", "a.JSONL", "x-a.b", "a", "[a]",
+            ] {
+                let Some(wild) = Wild::new(pattern) else {
+                    assert!(glob.is_err(), "{pattern}");
+                    continue;
+                };
+                let expected = glob.as_ref().unwrap().matches_with(name, OPTIONS);
+                assert_eq!(wild.fits(name), expected, "{pattern} {name}");
+            }
+        }
+    }
 }

@@ -90,7 +90,7 @@ pub(super) fn read_row(
     } else if found.iter().all(|found| found.taken.is_none()) {
         report.strange(&hit.recorded, 0, "no record in it fits");
     }
-    plan.fill(row, found.iter().filter_map(|found| found.taken.as_ref()));
+    plan.fill(row, found.into_iter().filter_map(|found| found.taken));
     Ok(())
 }
 

@@ -117,7 +117,7 @@ impl Rows<'_, '_> {
                 match search.fit(take, line.clone()) {
                     Fit::Yes(taken) => {
                         let mut row = self.base.clone();
-                        self.plan.fill(&mut row, std::iter::once(&taken));
+                        self.plan.fill(&mut row, std::iter::once(taken));
                         self.rows.push(row);
                         understood = true;
                         break;

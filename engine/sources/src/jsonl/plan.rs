@@ -25,6 +25,8 @@ pub(super) struct Plan<'r> {
     pub probes: Probes<'r>,
     wanted: Wanted,
     fields: Vec<Name>,
+    /// A row of all fields, each null.
+    nulls: Row,
 }
 
 /// One take.
@@ -87,12 +89,14 @@ impl<'r> Plan<'r> {
             .map(|(take, probe)| Planned::new(take, probe, &fields, &names))
             .collect();
         let any_strong = fields.iter().any(|field| strong(field));
+        let fields: Vec<Name> = fields.into_iter().map(Name::from).collect();
         Self {
             takes,
             any_strong,
             probes,
             wanted,
-            fields: fields.into_iter().map(Name::from).collect(),
+            nulls: fields.iter().map(|field| (*field, Value::Null)).collect(),
+            fields,
         }
     }
 
@@ -149,15 +153,19 @@ impl<'r> Plan<'r> {
 
     /// Puts taken values into a row, null where there are none. An earlier take's value is
     /// not replaced by a later one's.
-    pub(super) fn fill<'t>(&self, row: &mut Row, taken: impl Iterator<Item = &'t Taken>) {
-        for field in &self.fields {
-            if !row.contains_key(field) {
-                row.insert(*field, Value::Null);
+    pub(super) fn fill(&self, row: &mut Row, taken: impl Iterator<Item = Taken>) {
+        let mut values: Vec<Value> = vec![Value::Null; self.fields.len()];
+        for (number, value) in taken.flatten() {
+            if values[number].is_null() {
+                values[number] = value;
             }
         }
-        for (number, value) in taken.flatten() {
-            if let Some(place) = row.get_mut(&self.fields[*number]).filter(|v| v.is_null()) {
-                *place = value.clone();
+        // What is null in all rows stands below them once.
+        let given = values.iter().filter(|value| !value.is_null()).count();
+        row.lay_over(&self.nulls, given);
+        for (field, value) in self.fields.iter().zip(values) {
+            if !value.is_null() && row[field.as_str()].is_null() {
+                row.insert(*field, value);
             }
         }
     }

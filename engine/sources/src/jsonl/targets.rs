@@ -11,6 +11,7 @@ use crate::report::Report;
 use crate::roots::Root;
 use crate::{Row, record};
 use axiowl_lang::at::At;
+use axiowl_lang::scalar::Pattern;
 use axiowl_lang::source::Jsonl;
 use axiowl_lang::template::Template;
 use axiowl_model::{Issue, codes};
@@ -179,12 +180,8 @@ fn target(rule: &Jsonl, hit: Hit, suffix: &str) -> Option<Target> {
     let name = crate::file::lossy(hit.real.file_name());
     let name = name.strip_suffix(suffix).unwrap_or(&name);
     let stem = crate::file::lossy(Path::new(name).file_stem());
-    let taken = rule
-        .take
-        .iter()
-        .map(|take| take.fields.len())
-        .sum::<usize>();
-    let mut fields = hit.fields_named(stem, taken + 4);
+    let groups_of = |pattern: &At<Pattern>| pattern.regex().captures_len();
+    let mut fields = hit.fields_named(stem, rule.name.as_ref().map_or(0, groups_of));
     groups(rule, &mut fields).then_some(Target {
         hit,
         fields,

@@ -101,10 +101,15 @@ fn run(connection: &Connection, rule: &Sqlite, hit: &Hit, found: &mut Found) -> 
     };
     let mut statement = connection.prepare(sql)?;
     let columns = columns(&statement, rule, hit, found);
-    let base = match rule.file_fields {
+    let mut base = match rule.file_fields {
         true => hit.fields(),
         false => Row::new(),
     };
+    // A null in a column stands below all rows once, as do the fields of the file.
+    for column in &columns {
+        base.insert(column.name, Value::Null);
+    }
+    let mut given = Vec::with_capacity(columns.len());
     let mut rows = statement.query([])?;
     let mut number: u64 = 0;
     while let Some(row) = rows.next()? {
@@ -117,7 +122,8 @@ fn run(connection: &Connection, rule: &Sqlite, hit: &Hit, found: &mut Found) -> 
             );
             break;
         }
-        let mut out = base.clone();
+        // Fields of a message and columns may replace each other.
+        let mut with_messages = (!rule.protobuf.is_empty()).then(|| base.clone());
         for column in &columns {
             let cell = match column.at {
                 None => None,
@@ -130,12 +136,19 @@ fn run(connection: &Connection, rule: &Sqlite, hit: &Hit, found: &mut Found) -> 
                 }
                 read.value
             });
-            if let Some(message) = column.message {
-                found.message(hit, number, column, message, cell, &mut out);
+            match &mut with_messages {
+                Some(out) => {
+                    if let Some(message) = column.message {
+                        found.message(hit, number, column, message, cell, out);
+                    }
+                    out.insert(column.name, value);
+                }
+                None if value.is_null() => {}
+                None => given.push((column.name, value)),
             }
-            out.insert(column.name, value);
         }
-        found.add(out, rule, hit);
+        let row = with_messages.unwrap_or_else(|| Row::over_with(&base, given.drain(..)));
+        found.add(row, rule, hit);
     }
     found.vacant = number == 0;
     Ok(())
