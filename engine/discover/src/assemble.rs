@@ -90,6 +90,7 @@ pub fn assemble(
                     words: false,
                     coverage: coverage.map(|coverage| (loaded, coverage)),
                     folders: None,
+                    looked: Default::default(),
                 };
                 if !scope.eval(filter).holds {
                     let reason = dropped.as_deref().unwrap_or_default();

@@ -1,6 +1,7 @@
 //! Evaluates conditions over rows and says what each leaf saw.
 
 use crate::coverage::Coverage;
+use crate::folders::Folders;
 use axiowl_lang::at::{At, Span};
 use axiowl_lang::cond::{Cond, Ops, Targeted, Test};
 use axiowl_lang::fields::REGISTERED_AS;
@@ -9,8 +10,8 @@ use axiowl_model::{Timestamp, is_uuid};
 use axiowl_sources::{FactQuery, Row, World};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, PoisonError};
+use std::cell::Cell;
+use std::collections::BTreeMap;
 
 static NULL: Value = Value::Null;
 
@@ -28,23 +29,9 @@ pub struct Scope<'a> {
     pub coverage: Option<(&'a LoadedRule, &'a Coverage)>,
     /// The folders that were looked for before.
     pub folders: Option<&'a Folders>,
-}
-
-/// Which folders exist. Thousands of sessions work in a few, several conditions ask about each,
-/// and one run gives one answer.
-#[derive(Debug, Default)]
-pub struct Folders(Mutex<HashMap<String, bool>>);
-
-impl Folders {
-    fn exists(&self, path: &str, world: &World) -> bool {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(exists) = known.get(path) {
-            return *exists;
-        }
-        let exists = world.dir_exists(path);
-        known.insert(path.to_owned(), exists);
-        exists
-    }
+    /// The path that was last looked for, and whether it is there: several conditions ask about
+    /// the same one.
+    pub looked: Cell<Option<(&'a str, bool)>>,
 }
 
 /// Whether it holds, and the words of the leaf that settled it.
@@ -99,7 +86,7 @@ pub fn blank(value: &Value) -> bool {
     }
 }
 
-impl Scope<'_> {
+impl<'a> Scope<'a> {
     /// Evaluates, recording the deciding leaf.
     pub fn eval(&self, cond: &Cond) -> Outcome {
         match cond {
@@ -251,7 +238,16 @@ impl Scope<'_> {
         }
     }
 
-    fn test(&self, test: &Test, value: &Value) -> (bool, String) {
+    fn exists(&self, path: &'a str) -> bool {
+        if let Some((_, exists)) = self.looked.get().filter(|(known, _)| *known == path) {
+            return exists;
+        }
+        let exists = self.world.exists(path);
+        self.looked.set(Some((path, exists)));
+        exists
+    }
+
+    fn test(&self, test: &Test, value: &'a Value) -> (bool, String) {
         match test {
             Test::Equals(want) => (
                 equals(value, want),
@@ -265,7 +261,7 @@ impl Scope<'_> {
         }
     }
 
-    fn ops(&self, ops: &Ops, value: &Value) -> (bool, String) {
+    fn ops(&self, ops: &Ops, value: &'a Value) -> (bool, String) {
         let text = value.as_str();
         let mut holds = true;
         let mut wanted = Vec::new();
@@ -307,7 +303,7 @@ impl Scope<'_> {
             note(ok, &|| format!("lies under {}", folders.value));
         }
         if let Some(want) = ops.exists {
-            let ok = text.is_some_and(|t| !t.is_empty() && self.world.exists(t)) == want;
+            let ok = text.is_some_and(|t| !t.is_empty() && self.exists(t)) == want;
             note(ok, &|| yes_no(want, "exists", "does not exist"));
         }
         if let Some(want) = ops.dir_exists {

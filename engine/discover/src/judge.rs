@@ -4,8 +4,9 @@
 
 use crate::aliases;
 use crate::assemble::{Assembled, fill};
-use crate::condition::{Folders, Scope, targeted, text, time, value};
+use crate::condition::{Scope, targeted, text, time, value};
 use crate::coverage::Coverage;
+use crate::folders::Folders;
 use crate::naming::{self, Name};
 use crate::policy::{Context, Reviewer};
 use axiowl_lang::at::Span;
@@ -118,6 +119,7 @@ impl Bench<'_> {
             words: self.trace,
             coverage: self.coverage.map(|coverage| (self.loaded, coverage)),
             folders: Some(self.folders),
+            looked: Default::default(),
         };
 
         let (kind, said) = self.kind(&scope, &mut record);

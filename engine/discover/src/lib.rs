@@ -11,6 +11,7 @@ mod copies;
 pub mod coverage;
 mod drift;
 pub mod explain;
+mod folders;
 pub mod gaps;
 pub mod identity;
 mod judge;

@@ -219,6 +219,7 @@ mod tests {
                 words: true,
                 coverage: None,
                 folders: None,
+                looked: Default::default(),
             };
             let mut notes = Vec::new();
             let name = choose(&naming, &scope, &mut |won, words, _| {

@@ -1,10 +1,10 @@
 //! One rule, one world: reads, assembles, judges, reports.
 
 use crate::assemble::{Assembled, NO_SESSION_ID, assemble, fill};
-use crate::condition::Folders;
 use crate::copies::{self, Candidate};
 use crate::coverage::Coverage;
 use crate::drift;
+use crate::folders::Folders;
 use crate::gaps::Gaps;
 use crate::judge::Bench;
 use crate::one;
@@ -441,13 +441,10 @@ fn judge_read(
         }
     };
     let outcomes = timed(timings, || "judge".into(), judge_rows, Vec::len);
-    let (mut judged, mut unjudged) = (Vec::with_capacity(outcomes.len()), Vec::new());
-    for outcome in outcomes {
-        match outcome {
-            Ok(candidate) => judged.push(candidate),
-            Err(session) => unjudged.push(session),
-        }
-    }
+    let left = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
+    let unjudged: Vec<String> = left.cloned().collect();
+    // In place, since these are thousands of large ones.
+    let mut judged: Vec<Candidate> = outcomes.into_iter().filter_map(Result::ok).collect();
     if !unjudged.is_empty() {
         let rows = unjudged.len();
         let message = format!("the run was ended before {rows} rows were judged");

@@ -48,6 +48,7 @@ impl<'a> Table<'a> {
             words: false,
             coverage: None,
             folders: None,
+            looked: Default::default(),
         };
         let meant = |select: &&TranscriptSelect| {
             let when = select.when.as_ref();
