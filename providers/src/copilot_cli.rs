@@ -70,7 +70,8 @@ fn root(context: &EdgeContext<'_>) -> String {
 /// Everything that has to hold before a session is resumed.
 fn examine(context: &EdgeContext<'_>, target: &Target) -> Result<Ground, Liveness> {
     let ground = ground::survey(context, target, "copilot")?;
-    let folder = format!("{}/session-state/{}", root(context), ground.session);
+    let root = root(context);
+    let folder = format!("{root}/session-state/{}", ground.session);
     let events = context.world.real_path(&format!("{folder}/events.jsonl"));
     if !events.is_some_and(|events| events.is_file()) {
         // A folder without it is no session; Copilot hides it too (A1).
@@ -78,7 +79,7 @@ fn examine(context: &EdgeContext<'_>, target: &Target) -> Result<Ground, Livenes
             reason: format!("{folder} holds no conversation any more"),
         });
     }
-    match in_use::by(context.world, &folder) {
+    match in_use::by(context.world, &root, &ground.session) {
         Some(reason) => Err(Liveness::Closed {
             reason,
             remedy: "leave the session there and send again; delivery into an open session needs \

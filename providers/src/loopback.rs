@@ -2,6 +2,7 @@
 //! time. Knows no provider, and no address but loopback ones.
 
 use serde_json::Value;
+use std::fmt;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -27,17 +28,38 @@ pub(crate) enum NoAnswer {
     Lost(String),
 }
 
+/// A server on this machine, with what it wants to know of who asks.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Server {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The value of an `authorization` header, which nothing prints.
+    pub login: Option<String>,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let login = if self.login.is_some() {
+            ", with a login"
+        } else {
+            ""
+        };
+        write!(f, "{}{login}", self.address)
+    }
+}
+
 /// Sends one request and waits for the answer.
 ///
 /// # Errors
 /// [`NoAnswer`].
 pub(crate) fn request(
-    address: SocketAddr,
+    server: &Server,
     method: &str,
     path: &str,
     body: Option<&Value>,
     within: Duration,
 ) -> Result<Answer, NoAnswer> {
+    let address = server.address;
     let unsent = |error: std::io::Error| NoAnswer::Unsent(error.to_string());
     let lost = |error: std::io::Error| NoAnswer::Lost(error.to_string());
     if !address.ip().is_loopback() {
@@ -54,9 +76,13 @@ pub(crate) fn request(
     let mut stream = TcpStream::connect_timeout(&address, left()).map_err(unsent)?;
     stream.set_write_timeout(Some(left())).map_err(unsent)?;
     let body = body.map(Value::to_string).unwrap_or_default();
+    let login = match &server.login {
+        Some(login) => format!("authorization: {login}\r\n"),
+        None => String::new(),
+    };
     let head = format!(
         "{method} {path} HTTP/1.1\r\nhost: {address}\r\naccept: application/json\r\n\
-         content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+         content-type: application/json\r\ncontent-length: {}\r\n{login}connection: close\r\n\r\n",
         body.len()
     );
     let sent = stream.write_all(head.as_bytes());
@@ -143,6 +169,11 @@ mod tests {
     use serde_json::json;
     use std::net::TcpListener;
 
+    fn at(address: SocketAddr, login: Option<&str>) -> Server {
+        let login = login.map(str::to_owned);
+        Server { address, login }
+    }
+
     fn served(answer: &'static str) -> Result<Answer, NoAnswer> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -154,8 +185,12 @@ mod tests {
             String::from_utf8_lossy(&got[..read]).into_owned()
         });
         let body = json!({"x": 1});
-        let got = request(address, "POST", "/a", Some(&body), Duration::from_secs(20));
-        assert!(server.join().unwrap().starts_with("POST /a HTTP/1.1\r\n"));
+        let asked = at(address, Some("Basic eDp5"));
+        let got = request(&asked, "POST", "/a", Some(&body), Duration::from_secs(20));
+        let sent = server.join().unwrap();
+        assert!(sent.starts_with("POST /a HTTP/1.1\r\n"), "{sent}");
+        assert!(sent.contains("\r\nauthorization: Basic eDp5\r\n"), "{sent}");
+        assert!(!format!("{asked:?}").contains("eDp5"));
         got
     }
 
@@ -184,12 +219,12 @@ mod tests {
             .unwrap();
         let short = Duration::from_secs(5);
         assert!(matches!(
-            request(gone, "GET", "/", None, short),
+            request(&at(gone, None), "GET", "/", None, short),
             Err(NoAnswer::Unsent(_))
         ));
         let far = "192.0.2.1:80".parse().unwrap();
         assert!(matches!(
-            request(far, "GET", "/", None, short),
+            request(&at(far, None), "GET", "/", None, short),
             Err(NoAnswer::Unsent(_))
         ));
     }

@@ -14,6 +14,7 @@ use crate::child::Program;
 use crate::environment::Environment;
 use crate::follow;
 use crate::ground::{self, Ground, not_now};
+use crate::loopback::Server;
 use crate::one_turn::Turn;
 use crate::version;
 use axiowl_pipeline::edge::{
@@ -21,7 +22,6 @@ use axiowl_pipeline::edge::{
 };
 use live::Live;
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::path::Path;
 
 const RUN: &str = "opencode run --session, message on standard input";
@@ -58,8 +58,8 @@ impl Edge for OpencodeCli {
             return Err(EdgeError::NotSubmitted { reason });
         }
         let way = examine(context, delivery.target).map_err(not_now)?;
-        if let Some(address) = way.door {
-            return server::deliver(delivery, address, &way.ground, progress);
+        if let Some(server) = &way.door {
+            return server::deliver(delivery, server, &way.ground, progress);
         }
         let program = way.program(context, delivery);
         let mut listener = events::Events::new(&way.ground.session);
@@ -104,7 +104,7 @@ struct Way {
     /// Version 1 or 2.
     generation: u32,
     /// A server that answers.
-    door: Option<SocketAddr>,
+    door: Option<Server>,
 }
 
 /// OpenCode's data folder as the examined world writes it (A).
@@ -156,9 +156,13 @@ fn examine(context: &EdgeContext<'_>, target: &Target) -> Result<Way, Liveness> 
         .ok_or_else(|| unavailable("the session's folder is gone".into()))?;
     let door = if generation == 1 {
         let database = context.world.real_path(&database).unwrap_or_default();
-        match live::look(&database, &ground.folder, &ground.session, session.busy) {
+        let mut named = context.child_env.iter();
+        let password = named.find(|(name, _)| *name == live::PASSWORD);
+        let password = password.map(|(_, value)| value.as_str());
+        let id = ground.session.as_str();
+        match live::look(&database, &ground.folder, id, &session, password) {
             Live::Nobody => None,
-            Live::Door(address) => Some(address),
+            Live::Door(server) => Some(server),
             Live::Closed { reason, remedy } => return Err(Liveness::Closed { reason, remedy }),
         }
     } else if session.busy {

@@ -15,12 +15,12 @@ pub(crate) use linux::{
     start_of, writer_of,
 };
 #[cfg(target_os = "linux")]
-pub(crate) use sockets::{folder_of, listening, with_open};
+pub(crate) use sockets::{folder_of, has_open, listening, with_open};
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::{
-    command_line, folder_of, group_alive, is_own, listening, lock_owner, name_of, parent_of,
-    pid_domain, running_in, start_of, with_open, writer_of,
+    command_line, folder_of, group_alive, has_open, is_own, listening, lock_owner, name_of,
+    parent_of, pid_domain, running_in, start_of, with_open, writer_of,
 };
 
 #[cfg(not(target_os = "linux"))]
@@ -61,6 +61,11 @@ mod elsewhere {
 
     pub(crate) fn with_open(_path: &Path) -> Vec<u32> {
         Vec::new()
+    }
+
+    /// Not known; counted as open.
+    pub(crate) fn has_open(_pid: u32, _path: &Path) -> bool {
+        true
     }
 
     pub(crate) fn folder_of(_pid: u32) -> Option<std::path::PathBuf> {

@@ -1,14 +1,84 @@
 //! Whether a process has a Copilot session in use (`providers/copilot-vscode.md` section 0 and
 //! C1b): `inuse.<pid>.lock` names it, and while it lives it holds `inuse.<pid>.hold`.
 //!
-//! Reads only, and takes no lock.
+//! A window that has resumed a session takes that lock with its first turn only (seen with
+//! 1.0.102), so the logs are asked too: every running Copilot has one open, which names each
+//! session it has loaded. Reads only, and takes no lock.
 
 use crate::processes;
 use axiowl_sources::World;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _};
+use std::path::Path;
 
-/// Who has the session in use, if anybody. `folder` is the session's, as recorded.
-pub(super) fn by(world: &World, folder: &str) -> Option<String> {
+/// Words of a log's line that says that a session was loaded.
+const LOADED: [&str; 4] = [
+    "Workspace initialized: ",
+    "Registering foreground session: ",
+    "Resumed session: ",
+    "Created session: ",
+];
+/// Bytes of a log that are searched.
+const LARGEST_LOG: u64 = 256 << 20;
+
+/// Who has the session in use, if anybody. `root` is Copilot's folder, as recorded.
+pub(super) fn by(world: &World, root: &str, session: &str) -> Option<String> {
+    locked_by(world, &format!("{root}/session-state/{session}"))
+        .or_else(|| loaded_by(world, root, session))
+}
+
+/// Who has loaded it: `logs/process-<milliseconds>-<pid>.log` of a running process.
+fn loaded_by(world: &World, root: &str, session: &str) -> Option<String> {
+    let logs = world.real_path(&format!("{root}/logs"))?;
+    let entries = match fs::read_dir(&logs) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        Err(error) => return Some(format!("{root}/logs cannot be read: {error}")),
+    };
+    entries.flatten().find_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let name = name.strip_prefix("process-")?.strip_suffix(".log")?;
+        let pid: u32 = name.rsplit('-').next()?.parse().ok()?;
+        let log = entry.path();
+        if !world.pid_alive(pid, None) || !processes::has_open(pid, &log) {
+            return None;
+        }
+        match says_loaded(&log, session) {
+            Ok(false) => None,
+            Ok(true) => Some(format!("process {pid} has loaded it and may show it")),
+            Err(error) => {
+                let log = log.display();
+                Some(format!(
+                    "whether process {pid} has it open is not known: {log}: {error}"
+                ))
+            }
+        }
+    })
+}
+
+/// Whether a log says that a session was loaded: `Workspace initialized: <id>`, `Registering
+/// foreground session: <id>`. Whatever else names it there only names it.
+fn says_loaded(log: &Path, session: &str) -> io::Result<bool> {
+    let mut reader = BufReader::new(File::open(log)?.take(LARGEST_LOG));
+    let mut line = Vec::new();
+    let mut read = 0;
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        read += line.len() as u64;
+        let text = String::from_utf8_lossy(&line);
+        let loads = LOADED.iter().any(|words| text.contains(words));
+        if loads && text.contains(session) {
+            return Ok(true);
+        }
+        line.clear();
+    }
+    match read < LARGEST_LOG {
+        true => Ok(false),
+        false => Err(io::Error::other("the log is too large to be searched")),
+    }
+}
+
+/// Who holds its lock. `folder` is the session's, as recorded.
+fn locked_by(world: &World, folder: &str) -> Option<String> {
     let real = world.real_path(folder)?;
     let entries = match fs::read_dir(real) {
         Ok(entries) => entries,
@@ -71,6 +141,7 @@ mod tests {
         let folder = home.path().display().to_string();
         let file = |name: &str| home.path().join(name);
         let me = std::process::id();
+        let by = |world: &World, folder: &str| locked_by(world, folder);
         assert_eq!(by(&world, &folder), None);
         // A process of another name took the number over.
         fs::write(file(&format!("inuse.{me}.lock")), format!("{me}\n")).unwrap();
@@ -102,5 +173,37 @@ mod tests {
             None,
             "a dead process has nothing in use"
         );
+    }
+
+    #[test]
+    fn a_running_process_whose_log_names_the_session_as_loaded_has_it_in_use() {
+        let home = tempfile::tempdir().unwrap();
+        let world = World::real(
+            home.path().into(),
+            BTreeMap::new(),
+            Timestamp::from_millis(0),
+        );
+        let root = home.path().display().to_string();
+        let (own, other) = ("2cf00e37-95ff", "f87f6e16-6a73");
+        let asked = |session: &str| by(&world, &root, session);
+        fs::create_dir_all(home.path().join("logs")).unwrap();
+        for session in [own, other] {
+            let folder = home.path().join("session-state").join(session);
+            fs::create_dir_all(folder).unwrap();
+        }
+        assert_eq!(asked(own), None);
+        let me = std::process::id();
+        let log = home
+            .path()
+            .join(format!("logs/process-1796078781160-{me}.log"));
+        let text =
+            format!("[INFO] Workspace initialized: {own} (checkpoints: 0)\n[INFO] {other}\n");
+        fs::write(&log, text).unwrap();
+        assert_eq!(asked(own), None, "the process that wrote it has ended");
+        let open = fs::OpenOptions::new().append(true).open(&log).unwrap();
+        assert!(asked(own).unwrap().contains(&me.to_string()));
+        assert_eq!(asked(other), None, "it is only named there");
+        drop(open);
+        assert_eq!(asked(own), None);
     }
 }

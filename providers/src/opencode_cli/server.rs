@@ -4,11 +4,10 @@
 
 use crate::follow::{Follow, stop_at};
 use crate::ground::Ground;
-use crate::loopback::{self, Answer, NoAnswer};
+use crate::loopback::{self, Answer, NoAnswer, Server};
 use axiowl_model::{Evidence, clip, display_safe};
 use axiowl_pipeline::edge::{Delivery, EdgeError, Progress};
 use serde_json::json;
-use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,12 +23,12 @@ const LAG: Duration = Duration::from_secs(2);
 /// Delivers one message.
 pub(super) fn deliver(
     delivery: &Delivery<'_>,
-    address: SocketAddr,
+    server: &Server,
     ground: &Ground,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), EdgeError> {
     let session = ground.session.as_str();
-    check(address, ground)?;
+    check(server, ground)?;
     progress(Progress::Starting {
         route: super::SERVER.into(),
     });
@@ -37,7 +36,7 @@ pub(super) fn deliver(
     let part = json!({ "type": "text", "text": delivery.visible_body });
     let body = json!({ "parts": [part] });
     let mut follow = Follow::new(delivery);
-    match loopback::request(address, "POST", &path, Some(&body), ANSWER) {
+    match loopback::request(server, "POST", &path, Some(&body), ANSWER) {
         Ok(Answer { status, .. }) if (200..300).contains(&status) => {
             let detail = format!("{status} POST {path}");
             progress(Progress::Submitted(Evidence::new("http_status", detail)));
@@ -64,14 +63,14 @@ pub(super) fn deliver(
             }
         }
     }
-    wait(delivery, address, &mut follow, progress)
+    wait(delivery, server, &mut follow, progress)
 }
 
 /// Makes sure that this server knows the session as the store does.
-fn check(address: SocketAddr, ground: &Ground) -> Result<(), EdgeError> {
+fn check(server: &Server, ground: &Ground) -> Result<(), EdgeError> {
     let not_submitted = |reason: String| Err(EdgeError::NotSubmitted { reason });
     let path = format!("/session/{}", ground.session);
-    let answer = match loopback::request(address, "GET", &path, None, ANSWER) {
+    let answer = match loopback::request(server, "GET", &path, None, ANSWER) {
         Ok(answer) if answer.status == 200 => answer.body,
         Ok(answer) => {
             let told = told(&answer);
@@ -110,7 +109,7 @@ fn told(answer: &Answer) -> String {
 /// Follows the message to the end of its turn, which nobody here may cut short.
 fn wait(
     delivery: &Delivery<'_>,
-    address: SocketAddr,
+    server: &Server,
     follow: &mut Follow<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), EdgeError> {
@@ -123,7 +122,7 @@ fn wait(
         follow.glance(progress);
         if pulse.elapsed() >= PULSE {
             pulse = Instant::now();
-            gone = !is_there(address);
+            gone = !is_there(server);
         }
     }
     if follow.sighting().turn.is_none() {
@@ -156,7 +155,7 @@ fn wait(
     }
 }
 
-fn is_there(address: SocketAddr) -> bool {
-    let answer = loopback::request(address, "GET", "/global/health", None, ANSWER);
+fn is_there(server: &Server) -> bool {
+    let answer = loopback::request(server, "GET", "/global/health", None, ANSWER);
     !matches!(answer, Err(NoAnswer::Unsent(_)))
 }

@@ -16,6 +16,12 @@ pub(crate) fn with_open(path: &Path) -> Vec<u32> {
         .collect()
 }
 
+/// Whether a process has a file open, in whatever way; not known for those of other users.
+pub(crate) fn has_open(pid: u32, path: &Path) -> bool {
+    path.canonicalize()
+        .is_ok_and(|path| links(pid).iter().any(|link| link == path.as_os_str()))
+}
+
 /// The folder a process works in.
 pub(crate) fn folder_of(pid: u32) -> Option<std::path::PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd")).ok()

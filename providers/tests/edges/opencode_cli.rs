@@ -259,8 +259,16 @@ fn serves_when_it_is_told_to() {
         }
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or_default();
         let plan: Value = serde_json::from_slice(&fs::read(file("plan.json")).unwrap()).unwrap();
-        let (status, answer) = if head.starts_with("GET /global/health") {
+        let locked = plan["login"].as_str().is_some_and(|login| {
+            let header = format!("\r\nauthorization: {login}\r\n");
+            !format!("{head}\r\n").contains(&header)
+        });
+        let (status, answer) = if locked {
+            ("401 Unauthorized", Value::Null)
+        } else if head.starts_with("GET /global/health") {
             ("200 OK", json!({ "healthy": true }))
+        } else if head.starts_with("GET /session/status") {
+            ("200 OK", plan["works"].clone())
         } else if head.starts_with("POST") {
             fs::write(
                 file("posted"),
@@ -381,4 +389,58 @@ fn a_server_s_word_is_no_proof_and_its_no_is_one() {
     let strange =
         Server::start(json!({ "status": "204 No Content", "record": "", "session": other }));
     strange.scene.deliver(LONG).is(&[], "not_submitted");
+}
+
+/// Basic authentication of `opencode:hush`.
+const LOGIN: &str = "Basic b3BlbmNvZGU6aHVzaA==";
+
+#[test]
+fn a_server_with_a_password_takes_it_only_with_the_configured_one() {
+    let record = "{\"content\":\"[AxiOwl <id>]\"}\n{\"end\":true}\n";
+    let plan = json!({ "status": "204 No Content", "record": record, "login": LOGIN });
+    let mut server = Server::start(plan);
+    let reason = server.scene.closed();
+    assert!(reason.contains("wants a password"), "{reason}");
+    server.scene.deliver(LONG).is(&[], "refused");
+    let named = |password: &str| ("OPENCODE_SERVER_PASSWORD".to_owned(), password.to_owned());
+    server.scene.child_env.push(named("wrong"));
+    let reason = server.scene.closed();
+    assert!(reason.contains("wants another password"), "{reason}");
+    assert!(!reason.contains("wrong"), "the password is told: {reason}");
+    server.scene.child_env.pop();
+    server.scene.child_env.push(named("hush"));
+    let ran = server.scene.deliver(LONG);
+    ran.is(&["starting", "submitted", "seen", "turn_done"], "ok");
+    assert_eq!(
+        runs(&server.scene),
+        0,
+        "no second program works on the session"
+    );
+}
+
+#[test]
+fn a_turn_that_is_not_the_server_s_is_not_answered_beside_it() {
+    let record = "{\"content\":\"[AxiOwl <id>]\"}\n{\"end\":true}\n";
+    let busy = |works: Value| {
+        let plan = json!({ "status": "204 No Content", "record": record, "works": works });
+        let server = Server::start(plan);
+        let answer = json!({ "role": "assistant", "time": { "created": 1 } });
+        sql(
+            &server.scene,
+            &format!("INSERT INTO message VALUES ('msg_2', '{ID}', 2, '{answer}')"),
+        );
+        server
+    };
+    let other = busy(json!({}));
+    let child = holder(&other.scene, "/");
+    let reason = other.scene.closed();
+    end(child);
+    assert!(reason.contains("has no end yet"), "{reason}");
+    // Nobody but the server is left: it was broken off.
+    assert!(matches!(other.scene.probe(), Liveness::Door { .. }));
+    let own = busy(json!({ ID: { "type": "busy" } }));
+    let child = holder(&own.scene, "/");
+    let live = own.scene.probe();
+    end(child);
+    assert!(matches!(live, Liveness::Door { .. }), "it queues: {live:?}");
 }

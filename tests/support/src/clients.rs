@@ -13,6 +13,10 @@ use crate::skip::{Skip, program};
 
 const PACKAGE: &str = include_str!("../clients/package.json");
 const LOCK: &str = include_str!("../clients/package-lock.json");
+/// The older versions are the packages of one system themselves: their wrappers name packages of
+/// other systems that npm's mirrors do not all have.
+const OLDER_PACKAGE: &str = include_str!("../clients/older/package.json");
+const OLDER_LOCK: &str = include_str!("../clients/older/package-lock.json");
 /// About 1.6 GB come over the wire.
 const INSTALL_DEADLINE: Duration = Duration::from_secs(20 * 60);
 /// Another folder for the installed clients.
@@ -22,6 +26,7 @@ const FOLDER: &str = "AXIOWL_CLIENTS_DIR";
 #[derive(Debug, Clone)]
 pub struct Clients {
     modules: PathBuf,
+    older: bool,
 }
 
 impl Clients {
@@ -39,22 +44,42 @@ impl Clients {
             .clone()
     }
 
+    /// One clearly older version of Claude Code, Codex, Copilot CLI and OpenCode, installed the
+    /// same way beside the others.
+    ///
+    /// # Errors
+    /// As [`Self::ensure`].
+    pub fn ensure_older() -> Result<Self, Skip> {
+        static ENSURED: OnceLock<Result<Clients, Skip>> = OnceLock::new();
+        ENSURED
+            .get_or_init(|| {
+                let folder = Pins::OLDER.ensure()?;
+                Self::at(&folder, true)
+            })
+            .clone()
+    }
+
     fn install_into(
         cache: &Path,
         npm: impl FnOnce() -> Result<PathBuf, Skip>,
     ) -> Result<Self, Skip> {
-        let folder = Pins::CLIENTS.install_into(cache, npm)?;
+        Self::at(&Pins::CLIENTS.install_into(cache, npm)?, false)
+    }
+
+    fn at(folder: &Path, older: bool) -> Result<Self, Skip> {
         let clients = Self {
             modules: folder.join("node_modules"),
+            older,
         };
-        let programs = [
+        let mut programs = vec![
             clients.claude(),
             clients.codex(),
             clients.copilot(),
-            clients.gemini(),
             clients.opencode(),
-            clients.node(),
         ];
+        if !older {
+            programs.extend([clients.gemini(), clients.node()]);
+        }
         match programs.iter().find(|file| !file.is_file()) {
             None => Ok(clients),
             Some(file) => Err(Skip::new(format!(
@@ -67,17 +92,32 @@ impl Clients {
 
     /// Claude Code's executable.
     pub fn claude(&self) -> PathBuf {
-        self.bin_folder().join("claude")
+        match self.older {
+            true => self
+                .package("@anthropic-ai/claude-code-linux-x64")
+                .join("claude"),
+            false => self.bin_folder().join("claude"),
+        }
     }
 
-    /// Codex's executable: npm's Node wrapper, which runs the native binary as its child.
+    /// Codex's executable: npm's Node wrapper, which runs the native binary as its child; of
+    /// the older one the native binary itself.
     pub fn codex(&self) -> PathBuf {
-        self.bin_folder().join("codex")
+        match self.older {
+            true => self
+                .package("@openai/codex-linux-x64")
+                .join("vendor/x86_64-unknown-linux-musl/bin/codex"),
+            false => self.bin_folder().join("codex"),
+        }
     }
 
-    /// Copilot CLI's executable: a Node script that starts the native binary.
+    /// Copilot CLI's executable: a Node script that starts the native binary; of the older one
+    /// the native binary itself.
     pub fn copilot(&self) -> PathBuf {
-        self.bin_folder().join("copilot")
+        match self.older {
+            true => self.package("@github/copilot-linux-x64").join("copilot"),
+            false => self.bin_folder().join("copilot"),
+        }
     }
 
     /// Gemini CLI's executable, a Node script.
@@ -96,9 +136,37 @@ impl Clients {
         self.bin_folder().join("node")
     }
 
-    /// The folder of all executables, for PATH.
+    /// The folder of all executables that npm links there.
     pub fn bin_folder(&self) -> PathBuf {
         self.modules.join(".bin")
+    }
+
+    /// The folders of the executables, for PATH.
+    pub fn path_folders(&self) -> Vec<PathBuf> {
+        let of = |program: PathBuf| program.parent().map(Path::to_owned);
+        let mut folders: Vec<PathBuf> = match self.older {
+            true => [self.claude(), self.codex(), self.copilot()]
+                .into_iter()
+                .filter_map(of)
+                .collect(),
+            false => vec![self.bin_folder()],
+        };
+        folders.extend(of(self.opencode()));
+        folders
+    }
+
+    /// The version of an installed package, such as `@openai/codex`, without the name of a
+    /// system; of the older clients those of this system's packages.
+    pub fn version(&self, package: &str) -> Option<String> {
+        let system = match self.older && !package.ends_with("-linux-x64") {
+            true => "-linux-x64",
+            false => "",
+        };
+        let file = self.package(&format!("{package}{system}/package.json"));
+        let text = fs::read_to_string(file).ok()?;
+        let description: serde_json::Value = serde_json::from_str(&text).ok()?;
+        let version = description["version"].as_str()?;
+        Some(version.trim_end_matches("-linux-x64").to_owned())
     }
 
     /// The folder of an installed package, such as `@openai/codex`.
@@ -120,6 +188,10 @@ impl Pins<'_> {
     const CLIENTS: Self = Pins {
         package: PACKAGE,
         lock: LOCK,
+    };
+    const OLDER: Self = Pins {
+        package: OLDER_PACKAGE,
+        lock: OLDER_LOCK,
     };
 
     /// The folder they are installed in, beside the real clients, unless an earlier run did.
@@ -204,26 +276,32 @@ mod tests {
 
     #[test]
     fn the_pins_are_exact_and_name_no_host() {
-        let package: serde_json::Value = serde_json::from_str(PACKAGE).expect("JSON");
-        let pins = ["dependencies", "optionalDependencies"].map(|kind| &package[kind]);
-        let pins: Vec<_> = pins
-            .iter()
-            .filter_map(|pins| pins.as_object())
-            .flatten()
-            .collect();
-        for (name, version) in &pins {
-            let version = version.as_str().expect("a version");
-            let exact = version
-                .split('.')
-                .all(|part| part.bytes().all(|b| b.is_ascii_digit()));
-            assert!(exact, "{name} {version}");
-            assert!(
-                LOCK.contains(&format!("\"{name}\": \"{version}\"")),
-                "{name} {version}"
-            );
+        for (pins, count) in [(Pins::CLIENTS, 6), (Pins::OLDER, 4)] {
+            let Pins { package, lock } = pins;
+            let described: serde_json::Value = serde_json::from_str(package).expect("JSON");
+            let kinds = ["dependencies", "optionalDependencies"].map(|kind| &described[kind]);
+            let pins: Vec<_> = kinds
+                .iter()
+                .filter_map(|pins| pins.as_object())
+                .flatten()
+                .collect();
+            for (name, version) in &pins {
+                let version = version.as_str().expect("a version");
+                // Codex publishes each system's package as a version of its own.
+                let number = version.trim_start_matches("npm:@openai/codex@");
+                let exact = number
+                    .trim_end_matches("-linux-x64")
+                    .split('.')
+                    .all(|part| part.bytes().all(|b| b.is_ascii_digit()));
+                assert!(exact, "{name} {version}");
+                assert!(
+                    lock.contains(&format!("\"{name}\": \"{version}\"")),
+                    "{name} {version}"
+                );
+            }
+            assert_eq!(pins.len(), count);
+            assert!(!lock.contains("://") && !package.contains("://"));
         }
-        assert_eq!(pins.len(), 6);
-        assert!(!LOCK.contains("://") && !PACKAGE.contains("://"));
     }
 
     #[test]

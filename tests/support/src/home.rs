@@ -122,15 +122,16 @@ impl ClientHome {
     /// The whole environment for a program that runs in this home, such as `axiowl`: start it
     /// with a cleared environment and these pairs.
     pub fn env(&self) -> Vec<(String, String)> {
-        let bin = self.clients.bin_folder();
-        let opencode = self.clients.opencode();
-        let opencode = opencode.parent().unwrap_or(&bin);
+        let mut path: Vec<String> = self
+            .clients
+            .path_folders()
+            .iter()
+            .map(|folder| folder.display().to_string())
+            .collect();
+        path.push(SYSTEM_PATH.to_owned());
         let pairs = [
             ("HOME", self.path.display().to_string()),
-            (
-                "PATH",
-                format!("{}:{}:{SYSTEM_PATH}", bin.display(), opencode.display()),
-            ),
+            ("PATH", path.join(":")),
             ("TERM", "xterm-256color".to_owned()),
             ("LANG", "C.UTF-8".to_owned()),
             ("ANTHROPIC_BASE_URL", self.anthropic_base.clone()),

@@ -28,6 +28,10 @@ mod opencode;
 #[cfg(unix)]
 mod skip;
 #[cfg(unix)]
+mod terminal;
+#[cfg(unix)]
+mod tmux;
+#[cfg(unix)]
 mod tui;
 #[cfg(unix)]
 mod wait;
@@ -42,6 +46,7 @@ pub use {
     error::DriveError,
     home::ClientHome,
     skip::{REQUIRE_CLIENTS, Skip, program},
+    terminal::{Terminal, kill_of_home},
     tui::ClaudeTui,
     wait::poll,
 };

@@ -2,8 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -12,9 +10,9 @@ use serde_json::Value;
 use crate::child;
 use crate::error::DriveError;
 use crate::home::{ClientHome, RUN_DEADLINE};
+use crate::tmux::Tmux;
 use crate::wait::poll;
 
-const TMUX_DEADLINE: Duration = Duration::from_secs(20);
 /// A hung-up terminal lets the client tidy up; after this time it is killed.
 const GOODBYE: Duration = Duration::from_secs(10);
 const FIRST_PROMPT: &str = "hello from the terminal";
@@ -101,9 +99,7 @@ impl ClaudeTui {
 
     /// What the terminal shows.
     pub fn screen(&self) -> String {
-        self.tmux
-            .call(&["capture-pane", "-p", "-t", "main"])
-            .unwrap_or_default()
+        self.tmux.screen()
     }
 
     /// Types a line and presses Enter, once the line stands on the screen.
@@ -111,23 +107,7 @@ impl ClaudeTui {
     /// # Errors
     /// [`DriveError::Deadline`] with the screen's text.
     pub fn type_line(&self, line: &str) -> Result<(), DriveError> {
-        self.tmux.call(&["send-keys", "-t", "main", "-l", line])?;
-        let shown: String = line.chars().take(40).collect();
-        if poll(TMUX_DEADLINE, || {
-            self.screen().contains(&shown).then_some(())
-        })
-        .is_none()
-        {
-            let what = format!("the typed line {line:?} on the screen");
-            return Err(DriveError::Deadline {
-                what,
-                within: TMUX_DEADLINE,
-                output: self.screen(),
-            });
-        }
-        self.tmux
-            .call(&["send-keys", "-t", "main", "Enter"])
-            .map(drop)
+        self.tmux.type_line(line)
     }
 
     /// Kills the client without a chance to tidy up, as a crash does: its record and its socket
@@ -152,74 +132,5 @@ impl Drop for ClaudeTui {
         }
         // Outside the home, so nothing else removes what a killed client left.
         let _ = socket.map(fs::remove_file);
-    }
-}
-
-/// A tmux server of its own, so that neither the user's server nor other tests are touched.
-#[derive(Debug)]
-struct Tmux {
-    program: PathBuf,
-    label: String,
-    env: Vec<(String, String)>,
-    cwd: PathBuf,
-    config: PathBuf,
-}
-
-impl Tmux {
-    fn new(home: &ClientHome, program: &Path, cwd: &Path) -> Result<Self, DriveError> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let label = format!(
-            "axiowl-{}-{}",
-            std::process::id(),
-            COUNT.fetch_add(1, Ordering::Relaxed)
-        );
-        // A client that ends at once leaves its last words on the screen.
-        let config = home.write(".tmux-test.conf", "set -g remain-on-exit on\n")?;
-        let mut env = home.env();
-        // The server's socket goes with the home.
-        env.push(("TMUX_TMPDIR".to_owned(), home.path().display().to_string()));
-        Ok(Self {
-            program: program.to_owned(),
-            label,
-            env,
-            cwd: cwd.to_owned(),
-            config,
-        })
-    }
-
-    /// Starts a program, not through a shell, and gives its process id.
-    fn start(&self, words: &[String]) -> Result<Pid, DriveError> {
-        let mut arguments = vec!["new-session", "-d", "-s", "main", "-x", "160", "-y", "50"];
-        arguments.extend(["-P", "-F", "#{pane_pid}"]);
-        arguments.extend(words.iter().map(String::as_str));
-        let printed = self.call(&arguments)?;
-        let pid = printed.trim().parse().ok().and_then(Pid::from_raw);
-        pid.ok_or_else(|| DriveError::Answer {
-            program: "tmux".to_owned(),
-            lacking: "no process id".to_owned(),
-            output: printed,
-        })
-    }
-
-    fn call(&self, arguments: &[&str]) -> Result<String, DriveError> {
-        let mut command = Command::new(&self.program);
-        command
-            .env_clear()
-            .envs(self.env.clone())
-            .current_dir(&self.cwd);
-        command
-            .args(["-L", &self.label, "-f"])
-            .arg(&self.config)
-            .args(arguments);
-        Ok(child::run(&mut command, "", TMUX_DEADLINE)?
-            .success()?
-            .stdout)
-    }
-}
-
-impl Drop for Tmux {
-    fn drop(&mut self) {
-        // Refused where the server is gone already.
-        let _ = self.call(&["kill-server"]);
     }
 }

@@ -1,0 +1,131 @@
+//! What every client has to be able to do for the matrix.
+//!
+//! Knows no client and no situation.
+
+use axiowl_test_support::{ClientHome, Terminal, poll};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// One step of a client takes seconds; machines are slow and busy.
+pub const DEADLINE: Duration = Duration::from_secs(300);
+
+/// One thing that was said in a session, as the client recorded it.
+#[derive(Debug, Clone)]
+pub struct Said {
+    /// The client's own id of the session.
+    pub session: String,
+    /// By the user, and not by the model.
+    pub by_user: bool,
+    pub text: String,
+}
+
+/// A client that is driven.
+pub trait Client: Sync {
+    /// As people call it.
+    fn name(&self) -> &'static str;
+
+    /// Its npm package, which has its version.
+    fn package(&self) -> &'static str;
+
+    /// Which variables its login stands in.
+    fn login(&self) -> &'static str;
+
+    /// The id AxiOwl gives a session of it.
+    fn target(&self, session: &str) -> String;
+
+    /// An id that no session has.
+    fn unknown(&self) -> String;
+
+    /// Makes a named session by one turn, which nobody has open then.
+    fn make(&self, home: &ClientHome, name: &str, prompt: &str, cwd: &Path) -> String;
+
+    /// Opens a session in a terminal.
+    fn open(&self, home: &ClientHome, session: &str, cwd: &Path) -> Terminal;
+
+    /// Everything that was said in all sessions of the home.
+    fn said(&self, home: &ClientHome) -> Vec<Said>;
+
+    /// Whether the turn with that answer is over in a session.
+    fn is_over(&self, home: &ClientHome, session: &str, answer: &str) -> bool;
+
+    /// Gives a session another name, the way its user does; nobody has it open afterwards.
+    fn rename(&self, home: &ClientHome, session: &str, cwd: &Path, name: &str);
+
+    /// What the user types to begin afresh.
+    fn clear(&self) -> &'static str;
+
+    /// Opens a session in a mode in which it keeps messages of others back; why there is none.
+    fn open_holding(
+        &self,
+        home: &ClientHome,
+        session: &str,
+        cwd: &Path,
+    ) -> Result<Terminal, &'static str>;
+
+    /// A file of the home that its login stands in, and what the file is without one; nothing
+    /// where it stands in variables only.
+    fn without_login(&self, home: &ClientHome) -> Option<(&'static str, String)>;
+
+    /// Ends what the client left running.
+    fn tidy(&self, home: &ClientHome) {
+        let _ = home;
+    }
+}
+
+/// What the session was made with, and so what its window shows.
+pub const FIRST_PROMPT: &str = "Review the checkout design";
+
+/// Opens a session in a terminal and waits until it shows the session.
+pub fn untouched(client: &dyn Client, home: &ClientHome, session: &str, cwd: &Path) -> Terminal {
+    let terminal = client.open(home, session, cwd);
+    is_open(&terminal);
+    terminal
+}
+
+/// Opens a session in a terminal and has a turn there.
+pub fn opened(client: &dyn Client, home: &ClientHome, session: &str, cwd: &Path) -> Terminal {
+    let terminal = untouched(client, home, session, cwd);
+    has_turn(client, home, &terminal, session);
+    terminal
+}
+
+/// Waits until a terminal shows the session.
+pub fn is_open(terminal: &Terminal) {
+    terminal
+        .shows(&[FIRST_PROMPT], DEADLINE)
+        .expect("the session on the screen");
+}
+
+/// Has a turn in a terminal and waits for its end.
+pub fn has_turn(client: &dyn Client, home: &ClientHome, terminal: &Terminal, session: &str) {
+    let answer = "ready-in-the-window";
+    let prompt = format!("@@text {answer}");
+    says(terminal, &prompt, || {
+        client.is_over(home, session, answer).then_some(())
+    });
+}
+
+/// Types a prompt and waits for what it is to bring about. Some terminal programs take no Enter
+/// while they start or begin anew, so it is pressed again from time to time; an empty line is
+/// nothing to any of them.
+pub fn says<T>(terminal: &Terminal, prompt: &str, done: impl Fn() -> Option<T>) -> T {
+    terminal.type_line(prompt).expect("typed");
+    let end = Instant::now() + DEADLINE;
+    loop {
+        if let Some(done) = poll(Duration::from_secs(15), &done) {
+            return done;
+        }
+        assert!(
+            Instant::now() < end,
+            "nothing came of {prompt}; the terminal shows\n{}",
+            terminal.screen()
+        );
+        terminal.press_enter().expect("a terminal");
+    }
+}
+
+/// Whether a session holds an answer of the model.
+pub fn holds_answer(said: &[Said], session: &str, answer: &str) -> bool {
+    said.iter()
+        .any(|said| !said.by_user && said.session == session && said.text.contains(answer))
+}

@@ -1,0 +1,119 @@
+//! Copilot CLI in the matrix (`providers/copilot-vscode.md`).
+
+use super::{after, records, terminal, text_of};
+use crate::client::{Client, DEADLINE, Said, opened};
+use axiowl_test_support::{ClientHome, Terminal, poll};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+pub struct CopilotCli;
+
+/// The conversations of all sessions.
+fn conversations(home: &ClientHome) -> Vec<(String, PathBuf)> {
+    let folder = home.path().join(".copilot/session-state");
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| {
+            let session = entry.file_name().into_string().ok()?;
+            Some((session, entry.path().join("events.jsonl")))
+        })
+        .collect()
+}
+
+impl Client for CopilotCli {
+    fn name(&self) -> &'static str {
+        "Copilot CLI"
+    }
+
+    fn package(&self) -> &'static str {
+        "@github/copilot"
+    }
+
+    fn login(&self) -> &'static str {
+        "copilot_cli:\n    env: [COPILOT_OFFLINE, COPILOT_PROVIDER_BASE_URL, \
+         COPILOT_PROVIDER_API_KEY, COPILOT_MODEL]"
+    }
+
+    fn target(&self, session: &str) -> String {
+        format!("copilot_cli:session:{session}")
+    }
+
+    fn unknown(&self) -> String {
+        self.target("7d3f8a10-5c55-4bb1-9a52-1f5d5a0b8c11")
+    }
+
+    fn make(&self, home: &ClientHome, name: &str, prompt: &str, cwd: &Path) -> String {
+        home.copilot_session(name, prompt, cwd).expect("a session")
+    }
+
+    fn open(&self, home: &ClientHome, session: &str, cwd: &Path) -> Terminal {
+        // What a user who once trusted the folder has.
+        let file = home.path().join(".copilot/config.json");
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let lines = text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        let text: String = lines.collect();
+        let mut config: serde_json::Value = serde_json::from_str(&text).unwrap_or(json!({}));
+        config["trustedFolders"] = json!([home.path(), cwd]);
+        home.write(".copilot/config.json", &config.to_string())
+            .expect("written");
+        let resume = format!("--resume={session}");
+        let arguments = [resume.as_str(), "--no-auto-update"];
+        terminal(home, cwd, home.clients().copilot(), &arguments)
+    }
+
+    fn said(&self, home: &ClientHome) -> Vec<Said> {
+        let mut out = Vec::new();
+        for (session, file) in conversations(home) {
+            for record in records(&file) {
+                let by_user = match record["type"].as_str() {
+                    Some("user.message") => true,
+                    Some("assistant.message") => false,
+                    _ => continue,
+                };
+                out.push(Said {
+                    session: session.clone(),
+                    by_user,
+                    text: text_of(&record["data"]["content"]),
+                });
+            }
+        }
+        out
+    }
+
+    fn is_over(&self, home: &ClientHome, session: &str, answer: &str) -> bool {
+        after(&home.copilot_records(session), answer, |record| {
+            record["type"] == "assistant.turn_end"
+        })
+    }
+
+    fn rename(&self, home: &ClientHome, session: &str, cwd: &Path, name: &str) {
+        let window = opened(self, home, session, cwd);
+        window.type_line(&format!("/rename {name}")).expect("typed");
+        let folder = home.path().join(".copilot/session-state").join(session);
+        let renamed = || {
+            let text = std::fs::read_to_string(folder.join("workspace.yaml")).ok()?;
+            text.contains(name).then_some(())
+        };
+        poll(DEADLINE, renamed).unwrap_or_else(|| panic!("not renamed:\n{}", window.screen()));
+        window.close();
+    }
+
+    fn clear(&self) -> &'static str {
+        "/new"
+    }
+
+    fn open_holding(
+        &self,
+        _home: &ClientHome,
+        _session: &str,
+        _cwd: &Path,
+    ) -> Result<Terminal, &'static str> {
+        Err("no mode keeps a message back")
+    }
+
+    fn without_login(&self, _home: &ClientHome) -> Option<(&'static str, String)> {
+        None
+    }
+}

@@ -1,0 +1,110 @@
+//! The committed table: one section a client and version. `AXIOWL_BLESS=1` writes it anew,
+//! without it a run has to say the same.
+
+use crate::cell::{Outcome, steady};
+use crate::situation::Situation;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::PathBuf;
+
+const HEAD: &str = "# Real clients in every situation\n\n\
+    Written by `AXIOWL_BLESS=1 cargo test --test matrix -- --ignored`; see `main.rs` for what is\n\
+    compared. \"stands there\" counts the message in the target's transcript and in all other\n\
+    sessions, \"asked\" the turns for which the mock model was asked with it.\n";
+
+const COLUMNS: &str = "| situation | AxiOwl said | way and reason | stands there / elsewhere | \
+    asked | the window shows it |\n|---|---|---|---|---|---|\n";
+
+/// One line of a section.
+pub fn row(situation: Situation, outcome: &Outcome) -> String {
+    let name = situation.name();
+    let facts = match outcome {
+        Outcome::NotApplicable(why) => return format!("| {name} | n/a | {why} | | | |"),
+        Outcome::Sent(facts) => facts,
+    };
+    let reported = match facts.last() {
+        "none" => format!("not accepted (exit {})", facts.code),
+        last => format!("{last} (exit {})", facts.code),
+    };
+    // The first sentence; the rest is advice, or what some machine has.
+    let reason = facts.reason().split([';', '(']).next().unwrap_or_default();
+    let reason = steady(reason.trim());
+    let how = match (facts.route(), reason.as_str()) {
+        (route, "") => route.to_owned(),
+        ("", reason) => reason.to_owned(),
+        (route, reason) => format!("{route}: {reason}"),
+    };
+    let how = how.replace('|', "\\|").replace('\n', " ");
+    // How often a failing model is asked is up to the client's patience.
+    let asked = match (situation.fails_the_model(), facts.asked) {
+        (true, 1..) => "1+".to_owned(),
+        (_, count) => count.to_string(),
+    };
+    let shown = match facts.shown {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "",
+    };
+    format!(
+        "| {name} | {reported} | {how} | {} / {} | {asked} | {shown} |",
+        facts.in_target, facts.elsewhere
+    )
+}
+
+/// Compares rows of a client with the committed ones, or writes them; the table keeps the others.
+///
+/// # Panics
+/// Where they differ.
+pub fn settle(title: &str, rows: &[(Situation, String)]) {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/matrix/table.md");
+    // Tests of other clients write at the same time.
+    let guard = File::open(file.parent().expect("a folder")).expect("the folder");
+    guard.lock().expect("a lock");
+    let text = fs::read_to_string(&file).unwrap_or_default();
+    let mut sections = read(&text);
+    let section = sections.entry(title.to_owned()).or_default();
+    if std::env::var_os("AXIOWL_BLESS").is_none() {
+        for (situation, row) in rows {
+            assert_eq!(
+                section.get(&situation.name()),
+                Some(row),
+                "{title}: the table says something else; AXIOWL_BLESS=1 writes it anew"
+            );
+        }
+        return;
+    }
+    for (situation, row) in rows {
+        section.insert(situation.name(), row.clone());
+    }
+    fs::write(&file, written(&sections)).expect("written");
+}
+
+/// The rows of each section by the names of their situations.
+pub fn read(text: &str) -> BTreeMap<String, BTreeMap<String, String>> {
+    let sections = text.split("\n## ").skip(1);
+    sections
+        .map(|section| {
+            let title = section.lines().next().unwrap_or_default();
+            let rows = section.lines().filter_map(|line| {
+                let name = line.strip_prefix("| ")?.split(" | ").next()?;
+                Some((name.to_owned(), line.to_owned()))
+            });
+            let rows = rows.filter(|(name, _)| name != "situation");
+            (title.to_owned(), rows.collect())
+        })
+        .collect()
+}
+
+fn written(sections: &BTreeMap<String, BTreeMap<String, String>>) -> String {
+    let mut out = HEAD.to_owned();
+    for (title, rows) in sections {
+        out.push_str(&format!("\n## {title}\n\n{COLUMNS}"));
+        for situation in Situation::ALL {
+            if let Some(row) = rows.get(&situation.name()) {
+                out.push_str(row);
+                out.push('\n');
+            }
+        }
+    }
+    out
+}
