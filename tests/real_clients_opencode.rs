@@ -156,3 +156,41 @@ fn an_opencode_session_at_work_without_a_port_is_refused_and_stays_untouched() {
     model.release("gate");
     drop(holder);
 }
+
+#[test]
+fn an_opencode_server_with_a_password_takes_the_message_with_the_configured_one_only() {
+    let clients = or_skip!(Clients::ensure());
+    let model = MockModel::start();
+    let home = ClientHome::new(&clients, &model).expect("a home");
+    let owl = Owl::new(&home);
+    let cwd = home.project("webshop").expect("a folder");
+    let session = session(&home, &owl, &cwd);
+    let mut command = home.command(clients.opencode(), &cwd);
+    command.args(["serve", "--hostname", "127.0.0.1", "--port", "0"]);
+    command.env("OPENCODE_SERVER_PASSWORD", "hush-hush");
+    let server = Running::start(&mut command).expect("a server");
+    poll(Duration::from_secs(180), || {
+        server.output().contains("listening").then_some(())
+    })
+    .expect("it listens");
+    // Nothing runs beside a server that may show the session.
+    let (run, lines) = owl.send("Design Review", "Are you there?");
+    assert_eq!(run.code, 5, "{run}");
+    let last = lines.last().expect("a stage");
+    let reason = last["reason"].as_str().expect("a reason");
+    assert!(reason.contains("wants a password"), "{reason}");
+    let message = last["message_id"].as_str().expect("an id");
+    assert!(parts(&home, message).is_empty() && model.asked(message).is_empty());
+
+    home.write("opencode.env", "OPENCODE_SERVER_PASSWORD=hush-hush\n")
+        .expect("the password");
+    let config = "providers:\n  opencode_cli:\n    env_file: ~/opencode.env\n";
+    home.write(".config/axiowl/config.yaml", config)
+        .expect("config");
+    let (run, lines) = owl.send("Design Review", BODY);
+    assert_eq!(run.code, 0, "{run}\n{}", server.output());
+    let route = stage(&lines, "seen")["route"].as_str().expect("a route");
+    assert!(route.starts_with("HTTP"), "{route}");
+    is_there_once(&home, &model, &session, &lines);
+    assert!(!run.stdout.contains("hush-hush") && !run.stderr.contains("hush-hush"));
+}

@@ -1,18 +1,23 @@
 //! The edge of Copilot CLI: a session that no process has in use gets one headless turn
-//! (`providers/copilot-vscode.md` C1a); one that is in use is refused, since a second process
-//! makes a parallel branch of it that its window never shows (C1b).
+//! (`providers/copilot-vscode.md` C1a); one that is in use gets the message through our extension
+//! there (C1c), or is refused, since a second process makes a parallel branch of it that its
+//! window never shows (C1b).
 //!
 //! Knows Copilot's files and events, and neither rules nor the ledger.
 
+pub(crate) mod door;
 mod events;
 mod in_use;
 
 use crate::child::Program;
 use crate::environment::Environment;
-use crate::ground::{self, Ground};
+use crate::follow;
+use crate::ground::{self, Ground, not_now};
 use crate::one_turn::Turn;
-use crate::resume::Resume;
-use axiowl_pipeline::edge::{Delivery, EdgeContext, EdgeError, Liveness, Progress, Target};
+use axiowl_pipeline::edge::{
+    Delivery, Edge, EdgeContext, EdgeError, Finding, Liveness, Progress, Target,
+};
+use door::Door;
 use std::ffi::OsString;
 
 const ROUTE: &str = "resume (copilot --resume, message on standard input)";
@@ -23,28 +28,34 @@ const ALLOWED_TOOL: &str = "--allow-tool=axiowl(axiowl_send_message)";
 /// The edge of `copilot_cli`.
 pub(crate) struct CopilotCli;
 
-impl Resume for CopilotCli {
-    type Ready = Ground;
-
+impl Edge for CopilotCli {
     fn provider(&self) -> &'static str {
         "copilot_cli"
     }
 
-    fn examine(&self, context: &EdgeContext<'_>, target: &Target) -> Result<Ground, Liveness> {
-        examine(context, target)
+    fn probe(&self, context: &EdgeContext<'_>, target: &Target) -> Liveness {
+        match examine(context, target) {
+            Ok(Way { door: Some(_), .. }) => Liveness::Door {
+                route: door::ROUTE.into(),
+            },
+            Ok(_) => Liveness::Idle {
+                route: ROUTE.into(),
+            },
+            Err(liveness) => liveness,
+        }
     }
 
-    fn route(&self, _ready: &Ground) -> &'static str {
-        ROUTE
-    }
-
-    fn hand_over(
+    fn submit(
         &self,
         context: &EdgeContext<'_>,
         delivery: &Delivery<'_>,
-        ground: Ground,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), EdgeError> {
+        ground::is_real(context)?;
+        let Way { ground, door } = examine(context, delivery.target).map_err(not_now)?;
+        if let Some(door) = door {
+            return door.deliver(delivery, &ground.session, progress);
+        }
         let program = program(context, delivery, &ground);
         let mut listener = events::Events::new(&ground.session, delivery.message_id);
         let turn = Turn {
@@ -55,6 +66,37 @@ impl Resume for CopilotCli {
         let body = Some(delivery.visible_body.as_bytes());
         turn.run(&program, body, ROUTE, &mut listener, progress)
     }
+
+    fn find(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {
+        match follow::find(context, delivery) {
+            // A window may have taken it and not have come to it yet.
+            Finding::Absent if self.is_open(context, delivery.target) => Finding::Unknown {
+                reason: "it is not in the record, and an open session may still hold it".into(),
+            },
+            finding => finding,
+        }
+    }
+
+    /// Our own process, or whoever has the session open.
+    fn is_under_way(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> bool {
+        follow::is_under_way(context, delivery) || self.is_open(context, delivery.target)
+    }
+}
+
+impl CopilotCli {
+    fn is_open(&self, context: &EdgeContext<'_>, target: &Target) -> bool {
+        matches!(
+            self.probe(context, target),
+            Liveness::Closed { .. } | Liveness::Door { .. }
+        )
+    }
+}
+
+/// How a message would go.
+struct Way {
+    ground: Ground,
+    /// Into the process that has it open.
+    door: Option<Door>,
 }
 
 /// Copilot's folder as the examined world writes it (A1).
@@ -67,8 +109,8 @@ fn root(context: &EdgeContext<'_>) -> String {
     }
 }
 
-/// Everything that has to hold before a session is resumed.
-fn examine(context: &EdgeContext<'_>, target: &Target) -> Result<Ground, Liveness> {
+/// Everything that has to hold before a message goes in.
+fn examine(context: &EdgeContext<'_>, target: &Target) -> Result<Way, Liveness> {
     let ground = ground::survey(context, target, "copilot")?;
     let root = root(context);
     let folder = format!("{root}/session-state/{}", ground.session);
@@ -79,14 +121,36 @@ fn examine(context: &EdgeContext<'_>, target: &Target) -> Result<Ground, Livenes
             reason: format!("{folder} holds no conversation any more"),
         });
     }
-    match in_use::by(context.world, &root, &ground.session) {
-        Some(reason) => Err(Liveness::Closed {
-            reason,
-            remedy: "leave the session there and send again; delivery into an open session needs \
-                     AxiOwl's extension in Copilot CLI, which is later work"
-                .into(),
+    let mut holders = in_use::by(context.world, &root, &ground.session);
+    let Some(holder) = holders.pop() else {
+        return Ok(Way { ground, door: None });
+    };
+    if let Some(other) = holders.pop() {
+        // Each of them goes on from what it has itself (C1b); no way in leads to both.
+        return Err(Liveness::Closed {
+            reason: format!("{}; {}", other.reason, holder.reason),
+            remedy: "leave all of them but one and send again".into(),
+        });
+    }
+    let remedy = |why: &str| {
+        format!(
+            "leave the session there and send again; a window of Copilot CLI with AxiOwl's \
+             extension takes messages ({why})"
+        )
+    };
+    let door = match holder.pid {
+        Some(pid) => Door::of(&context.state_root, &ground.session, pid),
+        None => Err("who has it open is not known".into()),
+    };
+    match door {
+        Ok(door) => Ok(Way {
+            ground,
+            door: Some(door),
         }),
-        None => Ok(ground),
+        Err(why) => Err(Liveness::Closed {
+            reason: holder.reason,
+            remedy: remedy(&why),
+        }),
     }
 }
 

@@ -65,7 +65,7 @@ fn delivering() -> Vec<Box<dyn Edge>> {
         Box::new(Resuming(claude_code_cli::ClaudeCodeCli)),
         Box::new(Resuming(codex::Codex::CLI)),
         Box::new(Resuming(codex::Codex::AGENTS)),
-        Box::new(Resuming(copilot_cli::CopilotCli)),
+        Box::new(copilot_cli::CopilotCli),
         Box::new(Resuming(cursor_cli::CursorCli)),
         Box::new(echo::Echo),
         Box::new(Resuming(gemini_cli::GeminiCli)),
@@ -73,6 +73,11 @@ fn delivering() -> Vec<Box<dyn Edge>> {
         Box::new(opencode_cli::OpencodeCli),
     ]
 }
+
+/// The text of the extension by which an open session of Copilot CLI takes messages; its place is
+/// `extensions/axiowl/extension.mjs` in Copilot's folder, and Copilot runs it where
+/// `experimental` is set in its `settings.json` (`providers/copilot-vscode.md` C1c).
+pub const COPILOT_EXTENSION: &str = copilot_cli::door::EXTENSION;
 
 /// What native code answers to rules.
 pub fn native_facts() -> Arc<dyn NativeFacts> {

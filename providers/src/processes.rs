@@ -11,16 +11,16 @@ mod sockets;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{
-    command_line, group_alive, is_own, lock_owner, name_of, parent_of, pid_domain, running_in,
-    start_of, writer_of,
+    command_line, group_alive, has_terminal, is_own, lock_owner, name_of, parent_of, pid_domain,
+    running_in, start_of, writer_of,
 };
 #[cfg(target_os = "linux")]
 pub(crate) use sockets::{folder_of, has_open, listening, with_open};
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::{
-    command_line, folder_of, group_alive, has_open, is_own, listening, lock_owner, name_of,
-    parent_of, pid_domain, running_in, start_of, with_open, writer_of,
+    command_line, folder_of, group_alive, has_open, has_terminal, is_own, listening, lock_owner,
+    name_of, parent_of, pid_domain, running_in, start_of, with_open, writer_of,
 };
 
 #[cfg(not(target_os = "linux"))]
@@ -66,6 +66,10 @@ mod elsewhere {
     /// Not known; counted as open.
     pub(crate) fn has_open(_pid: u32, _path: &Path) -> bool {
         true
+    }
+
+    pub(crate) fn has_terminal(_pid: u32) -> bool {
+        false
     }
 
     pub(crate) fn folder_of(_pid: u32) -> Option<std::path::PathBuf> {

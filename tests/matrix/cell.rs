@@ -64,6 +64,7 @@ impl<'a> Scene<'a> {
     pub fn new(client: &'a dyn Client, clients: &Clients) -> Self {
         let model = MockModel::start();
         let home = ClientHome::new(clients, &model).expect("a home");
+        client.prepare(&home);
         let cells = Cell::new(0);
         let scene = Self {
             client,
@@ -84,7 +85,7 @@ impl<'a> Scene<'a> {
     }
 
     fn configure(&self, login: &str) {
-        let text = format!("limits: {{ delivery: 150s }}\nproviders:\n  {login}\n");
+        let text = format!("limits: {{ delivery: 6m }}\nproviders:\n  {login}\n");
         self.home
             .write(".config/axiowl/config.yaml", &text)
             .expect("written");
@@ -328,7 +329,7 @@ impl<'a> Seat<'a> {
             "--wait",
             "turn",
             "--timeout",
-            "200s",
+            "400s",
             "--json",
         ];
         let running = self.scene.axiowl(&arguments);

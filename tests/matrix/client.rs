@@ -24,6 +24,16 @@ pub trait Client: Sync {
     /// As people call it.
     fn name(&self) -> &'static str;
 
+    /// What is special about it in the matrix, behind its version.
+    fn variant(&self) -> &'static str {
+        ""
+    }
+
+    /// Sets the home up before any session is made.
+    fn prepare(&self, home: &ClientHome) {
+        let _ = home;
+    }
+
     /// Its npm package, which has its version.
     fn package(&self) -> &'static str;
 

@@ -23,62 +23,74 @@ use clients::{ClaudeCode, Codex, CopilotCli, OpenCode};
 use situation::Situation;
 use std::time::Instant;
 
-/// Runs cells of a client; the rows of its table.
+const OPENCODE: OpenCode = OpenCode { with_port: false };
+const OPENCODE_WITH_PORT: OpenCode = OpenCode { with_port: true };
+const COPILOT: CopilotCli = CopilotCli {
+    with_extension: false,
+};
+const COPILOT_WITH_EXTENSION: CopilotCli = CopilotCli {
+    with_extension: true,
+};
+
+/// The situations in which a door makes a difference.
+const LIVE: [Situation; 4] = [
+    Situation::LiveUntouched,
+    Situation::LiveIdle,
+    Situation::LiveBusy,
+    Situation::Cleared,
+];
+
+/// Runs cells of a client; each row as it is found is taken by `keep`.
 ///
 /// # Panics
 /// With every fault of every cell.
-fn run(client: &dyn Client, clients: &Clients, situations: &[Situation]) {
+fn run(
+    client: &dyn Client,
+    clients: &Clients,
+    situations: &[Situation],
+    keep: impl Fn(&str, Situation, &str),
+) {
     let mut wrong = Vec::new();
     let scene = Scene::new(client, clients);
     let version = clients.version(client.package()).expect("a version");
-    let title = format!("{} {version}", client.name());
-    let mut rows = Vec::new();
+    let title = format!("{} {version}{}", client.name(), client.variant());
     for situation in situations {
         let begun = Instant::now();
         let outcome = scene.cell(*situation);
         let row = table::row(*situation, &outcome);
         println!("{title} {:?} {row}", begun.elapsed());
-        let before = wrong.len();
-        if let Outcome::Sent(facts) = &outcome {
-            let found = verdict::faults(facts, *situation);
-            wrong.extend(
-                found
-                    .iter()
-                    .map(|fault| format!("{}: {fault}", situation.name())),
-            );
+        let faults = match &outcome {
+            Outcome::Sent(facts) => verdict::faults(facts, *situation),
+            Outcome::NotApplicable(_) => Vec::new(),
+        };
+        if faults.is_empty() {
+            keep(&title, *situation, &row);
         }
-        if wrong.len() == before {
-            rows.push((*situation, row));
-        }
+        let name = situation.name();
+        wrong.extend(faults.iter().map(|fault| format!("{name}: {fault}")));
     }
-    table::settle(&title, &rows);
     assert!(wrong.is_empty(), "{title}:\n{}", wrong.join("\n"));
 }
 
-/// All rows of a client, or those that were asked for.
-fn whole(client: &dyn Client, clients: &Clients) {
+/// The rows of a client, or those of them that were asked for.
+fn whole(client: &dyn Client, clients: &Clients, rows: &[Situation]) {
     let _ = or_skip!(program("tmux"));
-    let Ok(names) = std::env::var("AXIOWL_MATRIX") else {
-        return run(client, clients, &Situation::ALL);
+    let wanted = std::env::var("AXIOWL_MATRIX").ok();
+    let is_wanted = |situation: &Situation| {
+        let name = situation.name();
+        let mut names = wanted.iter().flat_map(|names| names.split(';'));
+        wanted.is_none() || names.any(|wanted| wanted == name)
     };
-    let wanted: Vec<&str> = names.split(';').collect();
-    let some: Vec<Situation> = Situation::ALL
-        .into_iter()
-        .filter(|situation| wanted.contains(&situation.name().as_str()))
-        .collect();
-    assert_eq!(
-        some.len(),
-        wanted.len(),
-        "no situation is called so: {names}"
-    );
-    run(client, clients, &some);
+    let rows: Vec<Situation> = rows.iter().copied().filter(is_wanted).collect();
+    assert!(!rows.is_empty(), "no situation is called {wanted:?}");
+    run(client, clients, &rows, table::settle);
 }
 
 /// The cells of every run.
 fn some(client: &dyn Client, situations: &[Situation]) {
     let clients = or_skip!(Clients::ensure());
     let _ = or_skip!(program("tmux"));
-    run(client, &clients, situations);
+    run(client, &clients, situations, |_, _, _| {});
 }
 
 #[test]
@@ -112,66 +124,96 @@ fn codex_in_some_situations() {
 }
 
 #[test]
-#[ignore = "its rows are not in the table yet"]
 fn opencode_in_some_situations() {
     use Situation::{Cleared, Idle, ModelError, SlowModel};
-    some(&OpenCode, &[Idle, Cleared, SlowModel, ModelError(500)]);
+    some(&OPENCODE, &[Idle, Cleared, SlowModel, ModelError(500)]);
 }
 
 #[test]
-#[ignore = "its rows are not in the table yet"]
 fn copilot_cli_in_some_situations() {
     use Situation::{HostileBody, LiveIdle, LiveUntouched, TwoOfOneName};
     some(
-        &CopilotCli,
+        &COPILOT,
         &[LiveUntouched, LiveIdle, TwoOfOneName, HostileBody],
     );
 }
 
 #[test]
+fn copilot_cli_with_the_extension_in_some_situations() {
+    use Situation::{LiveBusy, LiveUntouched};
+    some(&COPILOT_WITH_EXTENSION, &[LiveUntouched, LiveBusy]);
+}
+
+#[test]
 #[ignore = "the whole matrix takes long"]
 fn claude_code_in_every_situation() {
-    whole(&ClaudeCode, &or_skip!(Clients::ensure()));
+    whole(&ClaudeCode, &or_skip!(Clients::ensure()), &Situation::ALL);
 }
 
 #[test]
 #[ignore = "the whole matrix takes long"]
 fn codex_in_every_situation() {
-    whole(&Codex, &or_skip!(Clients::ensure()));
+    whole(&Codex, &or_skip!(Clients::ensure()), &Situation::ALL);
 }
 
 #[test]
 #[ignore = "the whole matrix takes long"]
 fn opencode_in_every_situation() {
-    whole(&OpenCode, &or_skip!(Clients::ensure()));
+    whole(&OPENCODE, &or_skip!(Clients::ensure()), &Situation::ALL);
 }
 
 #[test]
 #[ignore = "the whole matrix takes long"]
 fn copilot_cli_in_every_situation() {
-    whole(&CopilotCli, &or_skip!(Clients::ensure()));
+    whole(&COPILOT, &or_skip!(Clients::ensure()), &Situation::ALL);
+}
+
+/// What a port changes; everything else is as without one.
+#[test]
+#[ignore = "the whole matrix takes long"]
+fn opencode_with_a_port_where_it_is_live() {
+    whole(&OPENCODE_WITH_PORT, &or_skip!(Clients::ensure()), &LIVE);
+}
+
+/// What the extension changes; everything else is as without it.
+#[test]
+#[ignore = "the whole matrix takes long"]
+fn copilot_cli_with_the_extension_where_it_is_live() {
+    whole(&COPILOT_WITH_EXTENSION, &or_skip!(Clients::ensure()), &LIVE);
 }
 
 #[test]
 #[ignore = "the whole matrix takes long"]
 fn an_older_claude_code_in_every_situation() {
-    whole(&ClaudeCode, &or_skip!(Clients::ensure_older()));
+    whole(
+        &ClaudeCode,
+        &or_skip!(Clients::ensure_older()),
+        &Situation::ALL,
+    );
 }
 
 #[test]
 #[ignore = "the whole matrix takes long"]
 fn an_older_codex_in_every_situation() {
-    whole(&Codex, &or_skip!(Clients::ensure_older()));
+    whole(&Codex, &or_skip!(Clients::ensure_older()), &Situation::ALL);
 }
 
 #[test]
 #[ignore = "the whole matrix takes long"]
 fn an_older_opencode_in_every_situation() {
-    whole(&OpenCode, &or_skip!(Clients::ensure_older()));
+    whole(
+        &OPENCODE,
+        &or_skip!(Clients::ensure_older()),
+        &Situation::ALL,
+    );
 }
 
 #[test]
 #[ignore = "the whole matrix takes long"]
 fn an_older_copilot_cli_in_every_situation() {
-    whole(&CopilotCli, &or_skip!(Clients::ensure_older()));
+    whole(
+        &COPILOT,
+        &or_skip!(Clients::ensure_older()),
+        &Situation::ALL,
+    );
 }

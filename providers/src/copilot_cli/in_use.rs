@@ -21,21 +21,47 @@ const LOADED: [&str; 4] = [
 /// Bytes of a log that are searched.
 const LARGEST_LOG: u64 = 256 << 20;
 
-/// Who has the session in use, if anybody. `root` is Copilot's folder, as recorded.
-pub(super) fn by(world: &World, root: &str, session: &str) -> Option<String> {
-    locked_by(world, &format!("{root}/session-state/{session}"))
-        .or_else(|| loaded_by(world, root, session))
+/// Somebody who has a session in use, or may have it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Holder {
+    /// Its process, where that is known.
+    pub pid: Option<u32>,
+    /// What was seen.
+    pub reason: String,
+}
+
+impl Holder {
+    fn unknown(reason: String) -> Self {
+        Self { pid: None, reason }
+    }
+}
+
+/// Who has the session in use, each process once. `root` is Copilot's folder, as recorded.
+pub(super) fn by(world: &World, root: &str, session: &str) -> Vec<Holder> {
+    let mut out = locked_by(world, &format!("{root}/session-state/{session}"));
+    for holder in loaded_by(world, root, session) {
+        if holder.pid.is_none() || out.iter().all(|has| has.pid != holder.pid) {
+            out.push(holder);
+        }
+    }
+    out
 }
 
 /// Who has loaded it: `logs/process-<milliseconds>-<pid>.log` of a running process.
-fn loaded_by(world: &World, root: &str, session: &str) -> Option<String> {
-    let logs = world.real_path(&format!("{root}/logs"))?;
+fn loaded_by(world: &World, root: &str, session: &str) -> Vec<Holder> {
+    let Some(logs) = world.real_path(&format!("{root}/logs")) else {
+        return Vec::new();
+    };
     let entries = match fs::read_dir(&logs) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return None,
-        Err(error) => return Some(format!("{root}/logs cannot be read: {error}")),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Vec::new(),
+        Err(error) => {
+            return vec![Holder::unknown(format!(
+                "{root}/logs cannot be read: {error}"
+            ))];
+        }
     };
-    entries.flatten().find_map(|entry| {
+    let of = |entry: fs::DirEntry| {
         let name = entry.file_name().into_string().ok()?;
         let name = name.strip_prefix("process-")?.strip_suffix(".log")?;
         let pid: u32 = name.rsplit('-').next()?.parse().ok()?;
@@ -45,15 +71,17 @@ fn loaded_by(world: &World, root: &str, session: &str) -> Option<String> {
         }
         match says_loaded(&log, session) {
             Ok(false) => None,
-            Ok(true) => Some(format!("process {pid} has loaded it and may show it")),
-            Err(error) => {
-                let log = log.display();
-                Some(format!(
-                    "whether process {pid} has it open is not known: {log}: {error}"
-                ))
-            }
+            Ok(true) => Some(Holder {
+                pid: Some(pid),
+                reason: format!("process {pid} has loaded it and may show it"),
+            }),
+            Err(error) => Some(Holder::unknown(format!(
+                "whether process {pid} has it open is not known: {}: {error}",
+                log.display()
+            ))),
         }
-    })
+    };
+    entries.flatten().filter_map(of).collect()
 }
 
 /// Whether a log says that a session was loaded: `Workspace initialized: <id>`, `Registering
@@ -78,11 +106,15 @@ fn says_loaded(log: &Path, session: &str) -> io::Result<bool> {
 }
 
 /// Who holds its lock. `folder` is the session's, as recorded.
-fn locked_by(world: &World, folder: &str) -> Option<String> {
-    let real = world.real_path(folder)?;
+fn locked_by(world: &World, folder: &str) -> Vec<Holder> {
+    let Some(real) = world.real_path(folder) else {
+        return Vec::new();
+    };
     let entries = match fs::read_dir(real) {
         Ok(entries) => entries,
-        Err(error) => return Some(format!("{folder} cannot be read: {error}")),
+        Err(error) => {
+            return vec![Holder::unknown(format!("{folder} cannot be read: {error}"))];
+        }
     };
     let names = entries
         .flatten()
@@ -96,7 +128,12 @@ fn locked_by(world: &World, folder: &str) -> Option<String> {
         .collect();
     pids.sort_unstable();
     pids.dedup();
-    pids.into_iter().find_map(|pid| judge(world, folder, pid))
+    let holder = |pid: u32| {
+        let reason = judge(world, folder, pid)?;
+        let pid = Some(pid);
+        Some(Holder { pid, reason })
+    };
+    pids.into_iter().filter_map(holder).collect()
 }
 
 fn judge(world: &World, folder: &str, pid: u32) -> Option<String> {
@@ -141,7 +178,10 @@ mod tests {
         let folder = home.path().display().to_string();
         let file = |name: &str| home.path().join(name);
         let me = std::process::id();
-        let by = |world: &World, folder: &str| locked_by(world, folder);
+        let by = |world: &World, folder: &str| {
+            let mut holders = locked_by(world, folder);
+            holders.pop().map(|holder| holder.reason)
+        };
         assert_eq!(by(&world, &folder), None);
         // A process of another name took the number over.
         fs::write(file(&format!("inuse.{me}.lock")), format!("{me}\n")).unwrap();
@@ -185,7 +225,10 @@ mod tests {
         );
         let root = home.path().display().to_string();
         let (own, other) = ("2cf00e37-95ff", "f87f6e16-6a73");
-        let asked = |session: &str| by(&world, &root, session);
+        let asked = |session: &str| {
+            let mut holders = by(&world, &root, session);
+            holders.pop().map(|holder| holder.reason)
+        };
         fs::create_dir_all(home.path().join("logs")).unwrap();
         for session in [own, other] {
             let folder = home.path().join("session-state").join(session);

@@ -28,6 +28,12 @@ pub(crate) fn is_own(pid: u32) -> bool {
     owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw())
 }
 
+/// Whether a process reads from a terminal.
+pub(crate) fn has_terminal(pid: u32) -> bool {
+    let input = fs::read_link(format!("/proc/{pid}/fd/0"));
+    input.is_ok_and(|link| link.starts_with("/dev/pts") || link.starts_with("/dev/tty"))
+}
+
 /// The program's short name.
 pub(crate) fn name_of(pid: u32) -> Option<String> {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;

@@ -2,11 +2,15 @@
 
 use super::{after, records, terminal, text_of};
 use crate::client::{Client, DEADLINE, Said, opened};
+use axiowl_providers::COPILOT_EXTENSION;
 use axiowl_test_support::{ClientHome, Terminal, poll};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-pub struct CopilotCli;
+/// Copilot CLI as it is, or with AxiOwl's extension.
+pub struct CopilotCli {
+    pub with_extension: bool,
+}
 
 /// The conversations of all sessions.
 fn conversations(home: &ClientHome) -> Vec<(String, PathBuf)> {
@@ -23,6 +27,22 @@ fn conversations(home: &ClientHome) -> Vec<(String, PathBuf)> {
 impl Client for CopilotCli {
     fn name(&self) -> &'static str {
         "Copilot CLI"
+    }
+
+    fn variant(&self) -> &'static str {
+        match self.with_extension {
+            true => " with AxiOwl's extension",
+            false => "",
+        }
+    }
+
+    fn prepare(&self, home: &ClientHome) {
+        if self.with_extension {
+            let file = ".copilot/extensions/axiowl/extension.mjs";
+            home.write(file, COPILOT_EXTENSION).expect("written");
+            home.write(".copilot/settings.json", "{\"experimental\":true}")
+                .expect("written");
+        }
     }
 
     fn package(&self) -> &'static str {

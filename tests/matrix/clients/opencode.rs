@@ -1,5 +1,5 @@
-//! OpenCode in the matrix (`providers/opencode-gemini.md`): a plain terminal program, which
-//! opens no port.
+//! OpenCode in the matrix (`providers/opencode-gemini.md`), whose plain terminal program opens
+//! no port.
 
 use super::terminal;
 use crate::client::{Client, DEADLINE, Said};
@@ -11,7 +11,10 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::time::Instant;
 
-pub struct OpenCode;
+/// OpenCode as it is started by default, or with a port, by which it takes messages.
+pub struct OpenCode {
+    pub with_port: bool,
+}
 
 /// What a private copy of the store holds: session, record of the message, text of the part.
 fn parts(home: &ClientHome) -> Vec<(String, Value, String)> {
@@ -60,6 +63,13 @@ impl Client for OpenCode {
         "OpenCode"
     }
 
+    fn variant(&self) -> &'static str {
+        match self.with_port {
+            true => " with a port",
+            false => "",
+        }
+    }
+
     fn package(&self) -> &'static str {
         "opencode-linux-x64"
     }
@@ -81,7 +91,10 @@ impl Client for OpenCode {
     }
 
     fn open(&self, home: &ClientHome, session: &str, cwd: &Path) -> Terminal {
-        let arguments = ["--session", session];
+        let mut arguments = vec!["--session", session];
+        if self.with_port {
+            arguments.extend(["--port", "0"]);
+        }
         terminal(home, cwd, home.clients().opencode(), &arguments)
     }
 
