@@ -53,8 +53,8 @@ pub enum Command {
     Rules(Rules),
     /// Check how well the rules fit what the providers write; nothing is changed
     Doctor(Doctor),
-    /// Serve MCP on standard input and output
-    Mcp,
+    /// Serve MCP on standard input and output, or on a loopback address
+    Mcp(Mcp),
     /// Called by a provider's hook: leaves who is calling for the MCP server
     Hook(Hook),
     /// See the whole path once, in a temporary home, with nothing installed
@@ -65,6 +65,19 @@ pub enum Command {
     /// The demo's built-in agent; started by its delivery edge
     #[command(hide = true, name = "echo-agent")]
     EchoAgent(EchoAgent),
+}
+
+/// Options of `mcp`.
+#[derive(Debug, Clone, Args)]
+pub struct Mcp {
+    /// Serve streamable HTTP on this loopback address, such as 127.0.0.1:7747; with port 0 a free
+    /// one is taken, and the address is printed
+    #[arg(long, value_name = "ADDRESS")]
+    pub http: Option<std::net::SocketAddr>,
+    /// The file that holds the token each request has to carry, closed to other users; without
+    /// it the variable AXIOWL_MCP_TOKEN holds the token
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub token_file: Option<PathBuf>,
 }
 
 /// Options of `discover`.

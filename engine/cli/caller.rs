@@ -48,7 +48,11 @@ pub fn caller(common: &Common, call: &CallContext) -> Result<ProvenSender, Strin
 
 fn find(setup: &Setup, call: &CallContext) -> Result<ProvenSender, String> {
     refuse_foreign_host(&call.host).map_err(|why| format!("refused: {why}"))?;
-    let env = |name: &str| setup.world.env(name).map(str::to_owned);
+    // Of a server that its host did not start, the environment is somebody else's.
+    let env = |name: &str| {
+        let own = call.is_hosts_child().then(|| setup.world.env(name));
+        own.flatten().map(str::to_owned)
+    };
     let said = Said {
         client: &call.client_name,
         params: &call.params,

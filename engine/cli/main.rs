@@ -16,6 +16,7 @@ mod hook;
 mod interrupt;
 mod list;
 mod mcp;
+mod mcp_http;
 mod memo;
 mod message;
 mod office;
@@ -68,7 +69,7 @@ fn run(cli: &Cli) -> Outcome {
         Some(Command::Message(arguments)) => message::run(arguments, common),
         Some(Command::Registry(arguments)) => registry::run(arguments, common),
         Some(Command::Rules(arguments)) => rules::run(arguments, common),
-        Some(Command::Mcp) => mcp::run(common),
+        Some(Command::Mcp(arguments)) => mcp::run(arguments, common),
         Some(Command::Hook(arguments)) => hook::run(arguments, common),
         Some(Command::Demo(arguments)) => demo::run(arguments),
         Some(Command::Worker(arguments)) => worker::run(arguments, common),

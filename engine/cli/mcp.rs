@@ -1,12 +1,13 @@
 //! `axiowl mcp`: the server's desk. What an agent asks, in the words of the rest of AxiOwl.
 
-use crate::args::Common;
+use crate::args::{Common, Mcp};
 use crate::caller;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::mcp_http;
 use crate::office;
 use crate::output;
 use crate::setup::{self, Setup};
-use axiowl_mcp::{CallContext, Desk, HostProcess, Order, ProvenSender, Stopped};
+use axiowl_mcp::{CallContext, Desk, Door, HostProcess, Order, ProvenSender, Stopped};
 use axiowl_model::{MessageId, Stage, Timestamp};
 use axiowl_pipeline::{Inbox, Message, Pipeline, SendRequest, SenderClaim};
 use serde_json::{Value, json};
@@ -20,11 +21,14 @@ const SLICE: Duration = Duration::from_millis(250);
 /// Messages an inbox shows, the newest.
 const INBOX: usize = 100;
 
-/// Serves until the host closes the pipe.
-pub fn run(common: &Common) -> Outcome {
+/// Serves until the host closes the pipe, or on a loopback address until it is told to end.
+pub fn run(arguments: &Mcp, common: &Common) -> Outcome {
     let desk = Arc::new(Counter {
         common: common.clone(),
     });
+    if let Some(address) = arguments.http {
+        return mcp_http::run(desk, address, arguments.token_file.as_deref());
+    }
     axiowl_mcp::serve(desk).map_err(|error| Failure::caused(&error))?;
     Ok(Exit::Done)
 }
@@ -45,8 +49,8 @@ impl Counter {
 }
 
 impl Desk for Counter {
-    fn host(&self) -> Vec<HostProcess> {
-        axiowl_providers::host_processes()
+    fn host(&self, door: Door) -> Result<Vec<HostProcess>, String> {
+        axiowl_providers::host_processes(door)
     }
 
     fn caller(&self, call: &CallContext) -> Result<ProvenSender, String> {

@@ -12,9 +12,10 @@ mod marker;
 mod opencode_cli;
 
 use crate::processes;
-use axiowl_pipeline::identity::{HostProcess, IdentityVerifier};
+use axiowl_pipeline::identity::{Door, HostProcess, IdentityVerifier};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -42,23 +43,45 @@ pub(crate) fn verifiers() -> Vec<Box<dyn IdentityVerifier>> {
     out
 }
 
-/// The processes that this one descends from, the nearest first.
-pub fn host_processes() -> Vec<HostProcess> {
-    let mut out = Vec::new();
-    let mut pid = std::process::id();
-    while let Some(parent) = processes::parent_of(pid)
-        && parent != 0
+/// The processes that a call comes from, the nearest first: those that this one descends from,
+/// or the one that holds the other end of a connection and those that it descends from.
+///
+/// # Errors
+/// When nobody can be told who holds the other end.
+pub fn host_processes(door: Door) -> Result<Vec<HostProcess>, String> {
+    let nearest = match door {
+        Door::Pipes => processes::parent_of(std::process::id()),
+        Door::Loopback { client, server } => Some(caller_of(client, server)?),
+    };
+    let mut out: Vec<HostProcess> = Vec::new();
+    let mut next = nearest;
+    while let Some(pid) = next.filter(|pid| *pid != 0)
         && out.len() < GENERATIONS
     {
         out.push(HostProcess {
-            pid: parent,
-            start: processes::start_of(parent),
-            name: processes::name_of(parent).unwrap_or_default(),
-            own: processes::is_own(parent),
+            pid,
+            start: processes::start_of(pid),
+            name: processes::name_of(pid).unwrap_or_default(),
+            own: processes::is_own(pid),
         });
-        pid = parent;
+        next = processes::parent_of(pid);
     }
-    out
+    Ok(out)
+}
+
+/// The one process that holds the other end of a connection.
+fn caller_of(client: SocketAddr, server: SocketAddr) -> Result<u32, String> {
+    match processes::holders_of(client, server).as_slice() {
+        [pid] => Ok(*pid),
+        [] => Err(format!(
+            "no process of this user holds the other end of the connection from {client}, so \
+             nobody can tell which process is calling; let the host start `axiowl mcp` itself"
+        )),
+        several => Err(format!(
+            "{} processes hold the other end of the connection from {client}",
+            several.len()
+        )),
+    }
 }
 
 /// Looks again and again until there is an answer or the time is over.

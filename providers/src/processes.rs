@@ -15,12 +15,12 @@ pub(crate) use linux::{
     running_in, start_of, writer_of,
 };
 #[cfg(target_os = "linux")]
-pub(crate) use sockets::{folder_of, has_open, listening, with_open};
+pub(crate) use sockets::{folder_of, has_open, holders_of, listening, with_open};
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::{
-    command_line, folder_of, group_alive, has_open, has_terminal, is_own, listening, lock_owner,
-    name_of, parent_of, pid_domain, running_in, start_of, with_open, writer_of,
+    command_line, folder_of, group_alive, has_open, has_terminal, holders_of, is_own, listening,
+    lock_owner, name_of, parent_of, pid_domain, running_in, start_of, with_open, writer_of,
 };
 
 #[cfg(not(target_os = "linux"))]
@@ -77,6 +77,10 @@ mod elsewhere {
     }
 
     pub(crate) fn listening(_pid: u32) -> Vec<std::net::SocketAddr> {
+        Vec::new()
+    }
+
+    pub(crate) fn holders_of(_own: std::net::SocketAddr, _other: std::net::SocketAddr) -> Vec<u32> {
         Vec::new()
     }
 

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
-const ONE: &str = "0190aaaa-0000-4000-8000-000000000001";
-const TWO: &str = "0190aaaa-0000-4000-8000-000000000002";
-const CALL: &str = "toolu_01abc";
+pub const ONE: &str = "0190aaaa-0000-4000-8000-000000000001";
+pub const TWO: &str = "0190aaaa-0000-4000-8000-000000000002";
+pub const CALL: &str = "toolu_01abc";
 
-struct Scene(Axiowl);
+pub struct Scene(pub Axiowl);
 
 impl Scene {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let scene = Self(Axiowl::new());
         for (session, name) in [(ONE, "Design Review"), (TWO, "Stock Feed")] {
             let cwd = scene.0.home();
@@ -43,9 +43,34 @@ impl Scene {
         }
     }
 
+    /// The session's model calls `axiowl_whoami`.
+    pub fn calls(&self, session: &str) {
+        let call = called(session, CALL, "axiowl_whoami", json!({}));
+        self.append(&format!("{session}.jsonl"), &[call]);
+    }
+
+    /// This test's own process has the session open, as Claude Code says.
+    pub fn opened(&self, session: &str) {
+        self.record(std::process::id(), session, &start_of("self"));
+    }
+
+    fn record(&self, pid: u32, session: &str, start: &str) {
+        let record = json!({ "pid": pid, "sessionId": session, "procStart": start });
+        let path = format!("home/.claude/sessions/{pid}.json");
+        self.0.write(&path, record.to_string());
+    }
+
     fn host(&self) -> Host {
         Host::of(&self.0, "claude-code")
     }
+}
+
+/// When a process started, as the system counts it.
+fn start_of(process: &str) -> String {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("stat");
+    let fields = stat.rsplit(')').next();
+    let start = fields.and_then(|rest| rest.split_whitespace().nth(19));
+    start.expect("a start").to_owned()
 }
 
 fn called(session: &str, id: &str, tool: &str, input: Value) -> Value {
@@ -59,7 +84,7 @@ fn result(session: &str, id: &str) -> Value {
         "message": { "role": "user", "content": [ { "type": "tool_result", "tool_use_id": id, "content": "ok" } ] } })
 }
 
-fn meta(id: &str) -> Value {
+pub fn meta(id: &str) -> Value {
     json!({ "claudecode/toolUseId": id, "progressToken": 2 })
 }
 
@@ -168,28 +193,18 @@ fn the_process_that_has_another_session_open_contradicts_the_transcript() {
         &format!("{ONE}.jsonl"),
         &[called(ONE, CALL, "axiowl_whoami", json!({}))],
     );
-    let me = std::process::id();
-    let stat = std::fs::read_to_string("/proc/self/stat").expect("stat");
-    let start = stat
-        .rsplit(')')
-        .next()
-        .and_then(|rest| rest.split_whitespace().nth(19));
-    let record = |session: &str, start: &str| {
-        json!({ "pid": me, "sessionId": session, "procStart": start }).to_string()
-    };
-    let path = format!("home/.claude/sessions/{me}.json");
-    scene.0.write(&path, record(TWO, start.expect("a start")));
+    scene.opened(TWO);
     scene
         .host()
         .whoami(meta(CALL))
         .refused_for("sender_identity_conflict");
     // A record that an earlier process of this number left behind says nothing.
-    scene.0.write(&path, record(TWO, "1"));
+    scene.record(std::process::id(), TWO, "1");
     assert_eq!(
         scene.host().whoami(meta(CALL)).session(),
         format!("claude_code_cli:session:{ONE}")
     );
-    scene.0.write(&path, record(ONE, start.expect("a start")));
+    scene.opened(ONE);
     assert_eq!(
         scene.host().whoami(meta(CALL)).session(),
         format!("claude_code_cli:session:{ONE}")

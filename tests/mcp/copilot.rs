@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use std::io::Write as _;
 use std::process::Stdio;
 
-const ONE: &str = "c0c00001-0000-4000-8000-000000000001";
-const TWO: &str = "c0c00002-0000-4000-8000-000000000002";
+pub const ONE: &str = "c0c00001-0000-4000-8000-000000000001";
+pub const TWO: &str = "c0c00002-0000-4000-8000-000000000002";
 
-fn scene() -> Axiowl {
+pub fn scene() -> Axiowl {
     let axiowl = Axiowl::new();
     for (id, name) in [(ONE, "Fix tests"), (TWO, "Write docs")] {
         let folder = format!("home/.copilot/session-state/{id}");
@@ -37,7 +37,7 @@ fn scene() -> Axiowl {
     axiowl
 }
 
-fn lock(axiowl: &Axiowl, id: &str, pid: u32) {
+pub fn lock(axiowl: &Axiowl, id: &str, pid: u32) {
     axiowl.write(
         &format!("home/.copilot/session-state/{id}/inuse.{pid}.lock"),
         format!("{pid}\n"),
@@ -45,7 +45,7 @@ fn lock(axiowl: &Axiowl, id: &str, pid: u32) {
 }
 
 /// What the hook makes the host add to a request.
-fn hooked(axiowl: &Axiowl, id: &str) -> Value {
+pub fn hooked(axiowl: &Axiowl, id: &str) -> Value {
     let mut hook = axiowl
         .command(&["hook", "copilot"])
         .stdin(Stdio::piped())

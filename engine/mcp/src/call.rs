@@ -1,7 +1,7 @@
 //! One `tools/call` as it came: the host's words about it, apart from the model's, and whether
 //! the host still wants the answer.
 
-use crate::CallContext;
+use crate::{CallContext, Desk, Door, ProvenSender};
 use rmcp::ErrorData;
 use rmcp::RoleServer;
 use rmcp::handler::server::common::FromContextPart;
@@ -32,8 +32,22 @@ impl<S> FromContextPart<ToolCallContext<'_, S>> for Received {
 }
 
 impl Received {
-    /// What the desk is told. The processes above are looked at now: they may have changed.
-    pub fn context(&self, host: Vec<crate::HostProcess>) -> CallContext {
+    /// The session that calls. The processes it comes from are looked at now: they may have
+    /// changed since the last call.
+    pub fn caller(&self, desk: &dyn Desk) -> Result<ProvenSender, String> {
+        let door = self.door();
+        let host = desk.host(door).map_err(|why| format!("refused: {why}"))?;
+        desk.caller(&self.context(door, host))
+    }
+
+    /// The connection the call itself came over; a session may have been opened over another.
+    fn door(&self) -> Door {
+        let parts = self.context.extensions.get::<hyper::http::request::Parts>();
+        let door = parts.and_then(|parts| parts.extensions.get::<Door>());
+        door.copied().unwrap_or_default()
+    }
+
+    fn context(&self, door: Door, host: Vec<crate::HostProcess>) -> CallContext {
         let client = self.context.client_info();
         let meta = serde_json::to_value(&self.context.meta).unwrap_or(Value::Null);
         CallContext {
@@ -45,6 +59,7 @@ impl Received {
             tool: self.tool.clone(),
             params: json!({ "_meta": meta, "arguments": self.arguments }),
             host,
+            door,
             // The desk knows where that is.
             state: std::path::PathBuf::new(),
         }

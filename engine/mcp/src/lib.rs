@@ -4,19 +4,24 @@
 //! sent, hands that to the [`Desk`], and never takes a sender from an argument.
 
 mod call;
+mod http;
 mod server;
+mod token;
 
-pub use axiowl_pipeline::identity::{CallContext, HostProcess, ProvenSender};
+pub use axiowl_pipeline::identity::{CallContext, Door, HostProcess, ProvenSender};
 pub use call::Stopped;
+pub use http::serve_http;
 pub use server::{ServeError, serve};
+pub use token::{Token, WeakToken};
 
 use serde_json::Value;
 
 /// What the server may ask the rest of AxiOwl. A refusal is text for the agent: what is missing
 /// and how to mend it.
 pub trait Desk: Send + Sync + 'static {
-    /// The processes that this server descends from, the nearest first.
-    fn host(&self) -> Vec<HostProcess>;
+    /// The processes that a call comes from, the nearest first; an error where a connection's
+    /// other end is held by nobody who can be told.
+    fn host(&self, door: Door) -> Result<Vec<HostProcess>, String>;
 
     /// The session that is calling, as its provider proves it.
     fn caller(&self, call: &CallContext) -> Result<ProvenSender, String>;

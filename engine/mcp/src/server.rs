@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Calls that work at the same time; further ones wait. Most of them wait for a provider.
 const AT_ONCE: usize = 64;
 /// How long calls under way may finish when the host is gone.
-const GOODBYE: Duration = Duration::from_secs(2);
+pub(crate) const GOODBYE: Duration = Duration::from_secs(2);
 
 /// The server could not start or ended badly.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +25,9 @@ pub enum ServeError {
     /// The host's first messages were no MCP.
     #[error("the MCP host could not be served: {0}")]
     Handshake(String),
+    /// Only this machine may call.
+    #[error("{0} is no loopback address; use 127.0.0.1 or [::1]")]
+    NotLoopback(std::net::IpAddr),
 }
 
 /// Serves on standard input and output until the host closes them.
@@ -34,15 +37,9 @@ pub enum ServeError {
 /// # Errors
 /// When the transport fails, or the host's first messages are no MCP.
 pub fn serve(desk: Arc<dyn Desk>) -> Result<(), ServeError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .max_blocking_threads(AT_ONCE)
-        .enable_all()
-        .build()?;
+    let runtime = runtime()?;
     let closing = Arc::new(AtomicBool::new(false));
-    let server = Server {
-        desk,
-        closing: Arc::clone(&closing),
-    };
+    let server = Server::new(desk, Arc::clone(&closing));
     let ended = runtime.block_on(async {
         let service = server
             .serve(stdio())
@@ -58,9 +55,24 @@ pub fn serve(desk: Arc<dyn Desk>) -> Result<(), ServeError> {
 }
 
 #[derive(Clone)]
-struct Server {
+pub(crate) struct Server {
     desk: Arc<dyn Desk>,
     closing: Arc<AtomicBool>,
+}
+
+impl Server {
+    /// One that answers until `closing` is set.
+    pub fn new(desk: Arc<dyn Desk>, closing: Arc<AtomicBool>) -> Self {
+        Self { desk, closing }
+    }
+}
+
+/// The runtime of a server: one thread for the protocol, others for the desk's work.
+pub(crate) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(AT_ONCE)
+        .enable_all()
+        .build()
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -146,7 +158,7 @@ impl Server {
         };
         let stopped = call.stopped(&self.closing);
         self.answer(move |desk| {
-            let caller = desk.caller(&call.context(desk.host()))?;
+            let caller = call.caller(desk)?;
             desk.send(caller, order, &stopped)
         })
         .await
@@ -182,7 +194,7 @@ impl Server {
         Parameters(arguments): Parameters<StatusArguments>,
     ) -> Result<CallToolResult, ErrorData> {
         self.answer(move |desk| {
-            let caller = desk.caller(&call.context(desk.host()))?;
+            let caller = call.caller(desk)?;
             desk.status(&caller, &arguments.id)
         })
         .await
@@ -205,7 +217,7 @@ impl Server {
         Parameters(arguments): Parameters<InboxArguments>,
     ) -> Result<CallToolResult, ErrorData> {
         self.answer(move |desk| {
-            let caller = desk.caller(&call.context(desk.host()))?;
+            let caller = call.caller(desk)?;
             desk.inbox(&caller, arguments.since.as_deref())
         })
         .await
@@ -226,7 +238,7 @@ impl Server {
         Parameters(NoArguments {}): Parameters<NoArguments>,
     ) -> Result<CallToolResult, ErrorData> {
         self.answer(move |desk| {
-            let caller = desk.caller(&call.context(desk.host()))?;
+            let caller = call.caller(desk)?;
             Ok(json!({
                 "agent_id": caller.key.to_string(),
                 "provider": caller.key.provider,

@@ -6,7 +6,25 @@ pub mod marker;
 use axiowl_model::{MessageId, SessionKey};
 use axiowl_sources::World;
 use serde_json::Value;
+use std::net::SocketAddr;
 use std::path::PathBuf;
+
+/// How a call reached this server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Door {
+    /// Through the pipes of the process that started it: what this server descends from and the
+    /// environment it was given are its host's.
+    #[default]
+    Pipes,
+    /// Over a connection of its own: the host is whoever holds the other end, and nothing that
+    /// this server inherited says anything about it.
+    Loopback {
+        /// The host's end.
+        client: SocketAddr,
+        /// This server's end.
+        server: SocketAddr,
+    },
+}
 
 /// One `tools/call` as the server received it.
 #[derive(Debug, Clone)]
@@ -19,9 +37,11 @@ pub struct CallContext {
     pub tool: String,
     /// The request's params: `_meta` from the host, `arguments` from the model, as they came.
     pub params: Value,
-    /// The processes this server descends from, the nearest first; empty where the system does
-    /// not tell.
+    /// The process that calls and those it descends from, the nearest first; empty where the
+    /// system does not tell whom this server descends from.
     pub host: Vec<HostProcess>,
+    /// How the call came.
+    pub door: Door,
     /// AxiOwl's state folder, where hooks leave their markers.
     pub state: PathBuf,
 }
@@ -31,9 +51,14 @@ impl CallContext {
     pub fn arguments(&self) -> &Value {
         &self.params["arguments"]
     }
+
+    /// Whether the host started this server, so that what it inherited came from there.
+    pub fn is_hosts_child(&self) -> bool {
+        self.door == Door::Pipes
+    }
 }
 
-/// A process that this server descends from.
+/// A process that a call comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostProcess {
     /// Its number.

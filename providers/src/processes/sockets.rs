@@ -29,24 +29,66 @@ pub(crate) fn folder_of(pid: u32) -> Option<std::path::PathBuf> {
 
 /// The addresses on which a process can be reached from this machine without leaving it.
 pub(crate) fn listening(pid: u32) -> Vec<SocketAddr> {
-    let inodes: BTreeSet<String> = links(pid)
-        .iter()
-        .filter_map(|link| {
-            let inode = link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
-            Some(inode.to_owned())
-        })
-        .collect();
-    let tables = ["tcp", "tcp6"].map(|table| format!("/proc/{pid}/net/{table}"));
+    let inodes: BTreeSet<String> = sockets_of(pid);
+    let sockets = sockets(&pid.to_string());
+    let listens = sockets
+        .into_iter()
+        // 0A: it listens.
+        .filter(|socket| socket.state == "0A" && inodes.contains(&socket.inode));
+    listens.filter_map(|socket| socket.own).collect()
+}
+
+/// The processes that hold the end `own` of an established connection to `other`. Only those
+/// whose descriptors may be read are known, which are those of the same user.
+pub(crate) fn holders_of(own: SocketAddr, other: SocketAddr) -> Vec<u32> {
+    let plain = |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
+    let ends = (Some(plain(own)), Some(plain(other)));
+    let found = sockets("self")
+        .into_iter()
+        // 01: it is established.
+        .find(|socket| socket.state == "01" && (socket.own, socket.other) == ends);
+    let Some(socket) = found else {
+        return Vec::new();
+    };
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| sockets_of(*pid).contains(&socket.inode))
+        .collect()
+}
+
+/// One line of the kernel's tables; an address that is not this machine's own is left out.
+struct Socket {
+    own: Option<SocketAddr>,
+    other: Option<SocketAddr>,
+    state: String,
+    inode: String,
+}
+
+/// The sockets of a process's network.
+fn sockets(process: &str) -> Vec<Socket> {
+    let tables = ["tcp", "tcp6"].map(|table| format!("/proc/{process}/net/{table}"));
     let text = tables.map(|table| fs::read_to_string(table).unwrap_or_default());
     let lines = text.iter().flat_map(|text| text.lines().skip(1));
     lines
         .filter_map(|line| {
             let words: Vec<&str> = line.split_ascii_whitespace().collect();
-            let (address, state, inode) = (words.get(1)?, words.get(3)?, words.get(9)?);
-            // 0A: it listens.
-            (*state == "0A" && inodes.contains(*inode)).then(|| address_of(address))?
+            Some(Socket {
+                own: address_of(words.get(1)?),
+                other: address_of(words.get(2)?),
+                state: (*words.get(3)?).to_owned(),
+                inode: (*words.get(9)?).to_owned(),
+            })
         })
         .collect()
+}
+
+/// The inodes of the sockets a process has open.
+fn sockets_of(pid: u32) -> BTreeSet<String> {
+    let inode = |link: &std::ffi::OsString| {
+        let inode = link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
+        Some(inode.to_owned())
+    };
+    links(pid).iter().filter_map(inode).collect()
 }
 
 fn links(pid: u32) -> Vec<std::ffi::OsString> {
@@ -105,6 +147,20 @@ mod tests {
         drop(file);
         assert!(with_open(&path).is_empty());
         assert_eq!(folder_of(me), std::env::current_dir().ok());
+    }
+
+    #[test]
+    fn the_holder_of_a_connection_s_other_end_is_found_while_it_is_there() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = listener.local_addr().unwrap();
+        let stream = std::net::TcpStream::connect(server).unwrap();
+        let client = stream.local_addr().unwrap();
+        let accepted = listener.accept().unwrap();
+        assert_eq!(holders_of(client, server), [std::process::id()]);
+        assert!(holders_of(client, client).is_empty(), "no such connection");
+        drop(stream);
+        assert!(holders_of(client, server).is_empty(), "it is gone");
+        drop(accepted);
     }
 
     #[test]

@@ -76,6 +76,7 @@ fn verify(scene: &Scene, claimed: &str) -> Result<String, String> {
         tool: "axiowl_send_message".into(),
         params: json!({}),
         host: Vec::new(),
+        door: Default::default(),
         state: std::path::PathBuf::new(),
     };
     let verifiers = axiowl_providers::verifiers();

@@ -1,4 +1,4 @@
-//! Benchmarks of discovery, of the registry and of sending.
+//! Benchmarks of discovery, of the registry, of sending and of the MCP server.
 //!
 //! `corpus` writes the reference corpus: provider stores in their real formats, the same
 //! bytes for the same seed. `scan` reads them the way a program written by hand for exactly
@@ -6,6 +6,7 @@
 //! other, and prints ratios. Nothing here is part of the tests: figures depend on the machine.
 
 mod corpus;
+mod mcp;
 mod measure;
 mod plot;
 mod report;
@@ -80,6 +81,21 @@ enum Job {
         #[arg(long, default_value_t = 5)]
         rounds: usize,
     },
+    /// Measure what an MCP server costs until it is ready.
+    Mcp {
+        /// The program, built with `--release`.
+        #[arg(long)]
+        axiowl: PathBuf,
+        /// Servers of each lifecycle.
+        #[arg(long, default_value_t = 20)]
+        rounds: usize,
+    },
+    /// Start a server, greet it and print what it cost.
+    #[command(hide = true)]
+    Greet {
+        greeting: String,
+        axiowl: std::ffi::OsString,
+    },
     /// Measure a built AxiOwl beside the scanner, on corpora made for it.
     Run {
         /// The program, built with `--release`.
@@ -120,6 +136,8 @@ fn main() -> ExitCode {
             out,
             rounds,
         } => scale::run(&axiowl, &work, &out, rounds),
+        Job::Mcp { axiowl, rounds } => mcp::run(&axiowl, rounds),
+        Job::Greet { greeting, axiowl } => mcp::one(&axiowl, &greeting),
         Job::Run {
             axiowl,
             work,
