@@ -27,6 +27,8 @@ mod remote;
 mod required;
 #[path = "conformance/scene.rs"]
 mod scene;
+#[path = "conformance/spoofs.rs"]
+mod spoofs;
 #[path = "conformance/table.rs"]
 mod table;
 #[path = "conformance/tests_of.rs"]

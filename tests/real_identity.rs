@@ -2,72 +2,14 @@
 //! sends proves who is calling, sub-agents are told apart, and an answer settles the message it
 //! answers. Only the model is simulated.
 
+mod installed;
 mod owl;
 mod program;
 
 use axiowl_test_support::{ClientHome, Clients, MockModel, or_skip};
+use installed::{callers, claude, codex, install};
 use owl::axiowl;
-use serde_json::{Value, json};
-use std::path::Path;
-
-const AXIOWL: &str = env!("CARGO_BIN_EXE_axiowl");
-
-/// AxiOwl's server in both clients' own configuration, and the variables a resumed client needs.
-fn install(home: &ClientHome) {
-    // A server gets little of its host's environment, so what a resumed client needs is in a file.
-    home.write(
-        ".config/axiowl/config.yaml",
-        "providers:\n  claude_code_cli:\n    env_file: ~/claude.env\n",
-    )
-    .expect("config");
-    let variables: String = home
-        .env()
-        .iter()
-        .filter(|(name, _)| !["HOME", "PATH"].contains(&name.as_str()))
-        .map(|(name, value)| format!("{name}={value}\n"))
-        .collect();
-    home.write("claude.env", &variables).expect("variables");
-    let path = home.path().join(".claude.json");
-    let text = std::fs::read_to_string(&path).expect("claude's configuration");
-    let mut claude: Value = serde_json::from_str(&text).expect("JSON");
-    claude["mcpServers"] = json!({ "axiowl": { "type": "stdio", "command": AXIOWL, "args": ["mcp"], "alwaysLoad": true } });
-    std::fs::write(&path, claude.to_string()).expect("claude's configuration");
-    let path = home.path().join(".codex/config.toml");
-    let text = std::fs::read_to_string(&path).expect("codex's configuration");
-    let server = format!(
-        "\n[mcp_servers.axiowl]\ncommand = {AXIOWL:?}\nargs = [\"mcp\"]\ntool_timeout_sec = 120\nstartup_timeout_sec = 60\n"
-    );
-    std::fs::write(&path, text + server.as_str()).expect("codex's configuration");
-}
-
-/// The evidence log's lines about callers.
-fn callers(home: &ClientHome, event: &str) -> Vec<Value> {
-    let log = home.path().join(".axiowl/evidence.log");
-    let text = std::fs::read_to_string(log).unwrap_or_default();
-    let lines = text
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    lines.filter(|line| line["event"] == event).collect()
-}
-
-/// A headless turn of Claude Code, with our tools allowed.
-fn claude(home: &ClientHome, name: &str, prompt: &str, cwd: &Path) -> String {
-    let arguments = [
-        "-p",
-        "--name",
-        name,
-        "--output-format",
-        "json",
-        "--allowedTools",
-        "mcp__axiowl",
-        "Agent",
-    ];
-    let run = home.run(home.clients().claude(), &arguments, cwd, prompt);
-    let run = run.and_then(|finished| finished.success()).expect("a turn");
-    let answer = run.json_lines();
-    let session = answer.iter().find_map(|line| line["session_id"].as_str());
-    session.expect("a session").to_owned()
-}
+use serde_json::json;
 
 #[test]
 fn each_real_client_proves_its_own_session_and_its_metadata_survives_its_lifecycle() {
@@ -154,22 +96,13 @@ fn a_real_codex_turn_asks_a_real_claude_code_session_and_gets_its_answer() {
     let answer = json!({ "to": "Shop Keeper", "body": "the checkout is done" });
     let question = format!("Is it done?\n@@tool mcp__axiowl__axiowl_send_message {answer}");
     let ask = json!({ "to": "Design Review", "body": question, "wait": "reply" });
-    let arguments = [
-        "exec",
-        "--json",
-        "--skip-git-repo-check",
-        "resume",
-        &thread,
-        "-",
-    ];
     let prompt = format!("@@tool axiowl_send_message {ask}");
-    let run = home.run(clients.codex(), &arguments, &cwd, &prompt);
-    let run = run.and_then(|finished| finished.success()).expect("a turn");
+    codex(&home, &thread, &prompt, &cwd);
 
     let listed = axiowl(&home, &["list", "messages", "--json"]).lines("message");
     let one = |from: &str| {
         let line = listed.iter().find(|line| line["from"] == from);
-        line.unwrap_or_else(|| panic!("nothing from {from}: {listed:?}\n{}", run.output()))
+        line.unwrap_or_else(|| panic!("nothing from {from}: {listed:?}"))
             .clone()
     };
     let (asked, replied) = (one("Shop Keeper"), one("Design Review"));

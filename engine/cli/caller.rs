@@ -165,8 +165,11 @@ fn settle(setup: &Setup, confirmed: Vec<Confirmed<'_>>) -> Result<ProvenSender, 
         Some(verifier) => format!("{}, confirmed by {verifier}", claim.class.as_str()),
         None => claim.class.as_str().to_owned(),
     };
-    let is_address =
-        |raw: &String| claim.verify.is_none() && raw != key.bare_session() && *raw != key.session;
+    // What the host calls the session: its id, in words of the host's own.
+    let is_address = |raw: &String| {
+        let bare = key.bare_session();
+        raw.contains(bare) && raw != bare && *raw != key.session
+    };
     Ok(ProvenSender {
         display_name: one.name.unwrap_or_else(|| key.session.clone()),
         proof,

@@ -10,10 +10,14 @@ mod copilot_cli;
 mod grok;
 mod marker;
 mod opencode_cli;
+mod vscode;
 
 use crate::processes;
-use axiowl_pipeline::identity::{Door, HostProcess, IdentityVerifier};
-use std::fs::File;
+use axiowl_pipeline::identity::marker::digest;
+use axiowl_pipeline::identity::{CallContext, Door, HostProcess, IdentityVerifier};
+use axiowl_sources::World;
+use serde_json::Value;
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -27,6 +31,8 @@ const GENERATIONS: usize = 12;
 const LAG: Duration = Duration::from_secs(5);
 /// How often its store is looked at meanwhile. No provider tells when it has written.
 const GLANCE: Duration = Duration::from_millis(15);
+/// Records of running processes and lists of them are small.
+const LARGEST: u64 = 1 << 20;
 /// The end of a transcript in which a pending call stands.
 const TAIL: u64 = 1 << 20;
 
@@ -38,6 +44,8 @@ pub(crate) fn verifiers() -> Vec<Box<dyn IdentityVerifier>> {
         Box::new(copilot_cli::CopilotInUse),
         Box::new(grok::GrokHost),
         Box::new(opencode_cli::OpencodePendingCall),
+        Box::new(opencode_cli::OpencodeStore),
+        Box::new(vscode::VscodeHost),
     ];
     out.extend(marker::ALL.map(|marker| Box::new(marker) as Box<dyn IdentityVerifier>));
     out
@@ -84,6 +92,35 @@ fn caller_of(client: SocketAddr, server: SocketAddr) -> Result<u32, String> {
     }
 }
 
+/// The folder in which a provider keeps its files: what a variable names, else one below the home.
+fn folder(world: &World, variable: &str, below_home: &str) -> String {
+    match world.env(variable) {
+        Some(folder) => folder.to_owned(),
+        None => format!("{}/{below_home}", world.home()),
+    }
+}
+
+/// A small document of the provider's own, where it is there and whole.
+fn document(path: &Path) -> Option<Value> {
+    let small = fs::metadata(path).is_ok_and(|meta| meta.len() <= LARGEST);
+    let text = small.then(|| fs::read_to_string(path).ok()).flatten()?;
+    serde_json::from_str(&text).ok()
+}
+
+/// Whether a call that a transcript names is the one that came: the same tool, behind whatever
+/// the host puts before its name, with the same arguments.
+fn is_call(call: &CallContext, named: &str, written: &Value) -> bool {
+    let own = named.strip_suffix(&call.tool);
+    let own = own.is_some_and(|before| before.is_empty() || before.ends_with('_'));
+    own && digest(&call.tool, written) == digest(&call.tool, call.arguments())
+}
+
+/// Whether the call comes from a process or one that it started. Where the system does not tell
+/// who started whom, it may.
+fn comes_from(call: &CallContext, pid: u32) -> bool {
+    call.host.is_empty() || call.host.iter().any(|process| process.pid == pid)
+}
+
 /// Looks again and again until there is an answer or the time is over.
 fn wait_for<T>(within: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let until = Instant::now() + within;
@@ -112,10 +149,7 @@ fn tail(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// The records of some lines that hold a text.
-fn records_with<'a>(
-    lines: &'a [u8],
-    text: &'a str,
-) -> impl Iterator<Item = serde_json::Value> + 'a {
+fn records_with<'a>(lines: &'a [u8], text: &'a str) -> impl Iterator<Item = Value> + 'a {
     let needle = text.as_bytes();
     lines
         .split(|byte| *byte == b'\n')

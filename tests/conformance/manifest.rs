@@ -131,6 +131,9 @@ fn c331_c337_c338_c339_supported_means_a_test_shows_it() {
             }
             if standing.proven.value == Label::Supported {
                 assert!(!standing.tests.is_empty(), "{what} names no test");
+                if operation == "reply" {
+                    answers_for_real(&surface.surface.value, &standing.tests);
+                }
                 proven += 1;
             }
             assert!(!standing.evidence.is_empty(), "{what}");
@@ -167,6 +170,22 @@ fn c331_c337_c338_c339_supported_means_a_test_shows_it() {
             .filter(|l| l["seed"].is_string())
             .all(|l| operations(l) == 4)
     );
+}
+
+/// An answer counts when the real client gave it: in a test of those that run them, which names
+/// the client.
+fn answers_for_real(surface: &str, tests: &[String]) {
+    let folder = Path::new(ROOT).join("tests");
+    let real = crate::tests_of::tests_in(
+        &["real_replies.rs", "real_identity.rs"].map(|name| folder.join(name)),
+    );
+    let client = surface.split('_').next().unwrap_or(surface);
+    for test in tests {
+        assert!(
+            real.contains(test) && test.contains(client),
+            "{surface} reply: `{test}` is no test with the real client"
+        );
+    }
 }
 
 /// C347: remote needs a contract, validation of nodes and a bar of its own before it is anything.

@@ -23,6 +23,14 @@ pub fn tests(root: &Path) -> BTreeSet<String> {
     out
 }
 
+/// The tests of some files.
+pub fn tests_in(files: &[std::path::PathBuf]) -> BTreeSet<String> {
+    let texts = files.iter().map(std::fs::read_to_string);
+    texts
+        .flat_map(|text| of_text(&text.expect("text")))
+        .collect()
+}
+
 fn of_text(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut marked = false;

@@ -5,6 +5,7 @@ use crate::program::Axiowl;
 use serde_json::{Value, json};
 use std::fs::OpenOptions;
 use std::io::Write as _;
+use std::process::Command;
 
 pub const ONE: &str = "0190aaaa-0000-4000-8000-000000000001";
 pub const TWO: &str = "0190aaaa-0000-4000-8000-000000000002";
@@ -209,4 +210,20 @@ fn the_process_that_has_another_session_open_contradicts_the_transcript() {
         scene.host().whoami(meta(CALL)).session(),
         format!("claude_code_cli:session:{ONE}")
     );
+}
+
+#[test]
+fn a_stranger_that_only_knows_the_call_of_an_open_session_is_refused() {
+    let scene = Scene::new();
+    scene.calls(ONE);
+    let mut other = Command::new("sleep").arg("600").spawn().expect("sleep");
+    let pid = other.id();
+    scene.record(pid, ONE, &start_of(&pid.to_string()));
+    let who = scene.host().whoami(meta(CALL));
+    other.kill().expect("kill");
+    other.wait().expect("wait");
+    who.refused_for("the call does not come from there");
+    // The process is gone, and what it left behind bars nobody.
+    let who = scene.host().whoami(meta(CALL));
+    assert_eq!(who.session(), format!("claude_code_cli:session:{ONE}"));
 }

@@ -1,5 +1,5 @@
 //! Codex: the thread that the host names, when the call stands in its rollout and the process
-//! that writes the rollout is the one this server descends from.
+//! that writes the rollout is the one the call comes from.
 
 use crate::host::{Host, Who};
 use crate::program::Axiowl;
@@ -199,7 +199,7 @@ fn a_thread_that_another_process_has_open_is_not_this_servers() {
     let why = scene.whoami(meta(THREAD, "call_1")).refusal();
     other.kill().expect("kill");
     other.wait().expect("wait");
-    assert!(why.contains("does not descend"), "{why}");
+    assert!(why.contains("does not come from there"), "{why}");
 }
 
 /// Another process that has a file open for writing.

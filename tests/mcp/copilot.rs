@@ -100,10 +100,10 @@ fn c179_what_the_environment_alone_says_is_refused_with_the_way_to_mend_it() {
 #[test]
 fn a_lock_of_another_process_is_no_proof() {
     let axiowl = scene();
-    whoami(&axiowl, hooked(&axiowl, ONE)).refused_for("has a session");
+    whoami(&axiowl, hooked(&axiowl, ONE)).refused_for("has none of the sessions");
     // The first process of the system is an ancestor of everybody's, and no host of ours.
     lock(&axiowl, ONE, 999_999);
-    whoami(&axiowl, hooked(&axiowl, ONE)).refused_for("has a session");
+    whoami(&axiowl, hooked(&axiowl, ONE)).refused_for("has none of the sessions");
     // The host has one session open and speaks for another one.
     lock(&axiowl, TWO, std::process::id());
     whoami(&axiowl, hooked(&axiowl, ONE)).refused_for("is not open in process");

@@ -15,4 +15,5 @@ mod lifecycles;
 mod markers;
 mod opencode;
 mod recorded;
+mod strangers;
 mod web;

@@ -78,6 +78,7 @@ fn proven(provider: &str) {
         .find(|one| one.provider == provider)
         .expect("known");
     let world = surface.world();
+    let mut host = world.host(surface.client);
     let answer = surface.announce(&world, surface.bare, &json!({}));
     let expected = if surface.hook == "antigravity" {
         r#"{"decision":"allow"}"#
@@ -85,7 +86,6 @@ fn proven(provider: &str) {
         "{}"
     };
     assert_eq!(answer, expected, "a hook decides nothing");
-    let mut host = world.host(surface.client);
     let who = host.whoami(json!({ "progressToken": 1 }));
     assert_eq!(who.session(), format!("{}{}", surface.prefix, surface.bare));
     assert_eq!(
@@ -129,9 +129,9 @@ fn a_gemini_session_is_known_by_its_hook() {
 fn x25_two_equal_calls_of_two_sessions_at_once_are_refused() {
     for surface in &SURFACES {
         let world = surface.world();
+        let mut host = world.host(surface.client);
         surface.announce(&world, surface.bare, &json!({}));
         surface.announce(&world, surface.other, &json!({}));
-        let mut host = world.host(surface.client);
         host.whoami(json!({}))
             .refused_for("the very same call at once");
         host.whoami(json!({})).refused_for("no hook announced");
@@ -143,8 +143,8 @@ fn x25_a_marker_stands_for_its_own_call_and_session_only() {
     for surface in &SURFACES {
         let world = surface.world();
         // Another call of the session, and a session that is in no store.
-        surface.announce(&world, surface.bare, &json!({ "since": "x" }));
         let mut host = world.host(surface.client);
+        surface.announce(&world, surface.bare, &json!({ "since": "x" }));
         host.whoami(json!({})).refused_for("no hook announced");
         surface.announce(&world, "99999999-9999-4999-8999-999999999999", &json!({}));
         host.whoami(json!({}))
@@ -170,6 +170,7 @@ fn x25_a_marker_stands_for_its_own_call_and_session_only() {
 fn x24_cursors_payload_may_begin_with_a_byte_order_mark() {
     let surface = &SURFACES[2];
     let world = surface.world();
+    let mut host = world.host(surface.client);
     let mut payload_bytes = b"\xEF\xBB\xBF".to_vec();
     payload_bytes.extend(
         payload("cursor", surface.bare, &json!({}))
@@ -177,7 +178,7 @@ fn x24_cursors_payload_may_begin_with_a_byte_order_mark() {
             .bytes(),
     );
     assert_eq!(world.hook("cursor", &payload_bytes), "{}");
-    let who = world.host(surface.client).whoami(json!({}));
+    let who = host.whoami(json!({}));
     assert_eq!(who.session(), format!("cursor:composer:{}", surface.bare));
 }
 

@@ -4,6 +4,7 @@ use crate::host::{Host, Who};
 use crate::program::Axiowl;
 use rusqlite::Connection;
 use serde_json::{Value, json};
+use std::process::Command;
 
 /// A store of version 1 as its program keeps it while it runs.
 struct Scene {
@@ -109,4 +110,41 @@ fn c190_version_2_names_its_session_in_every_request() {
     scene
         .whoami(json!({ "sessionID": "ses_nobody" }))
         .refused_for("stands in no provider's store");
+}
+
+#[test]
+fn a_client_that_has_no_store_open_is_not_opencode() {
+    let scene = Scene::new();
+    scene.part("c1", "ses_one", "running", json!({}));
+    assert_eq!(
+        scene.whoami(json!({})).session(),
+        "opencode_cli:session:ses_one"
+    );
+    // The same store and the same words, when this process is no OpenCode any more.
+    let Scene { axiowl, store } = scene;
+    store.close().expect("closed");
+    let mut host = Host::of(&axiowl, "opencode");
+    host.whoami(json!({})).refused_for("opencode.db open");
+    host.whoami(json!({ "sessionID": "ses_one" }))
+        .refused_for("opencode.db open");
+}
+
+#[test]
+fn what_a_shell_of_opencode_runs_speaks_for_no_session() {
+    let scene = Scene::new();
+    scene.part("c1", "ses_one", "running", json!({}));
+    // This test has the store open, and the shell between it and the server has not.
+    let inner = scene.axiowl.command(&["mcp"]);
+    let mut shell = Command::new("/bin/sh");
+    shell.env_clear().envs(
+        inner
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    shell.args(["-c", "\"$@\"; exit $?", "sh"]);
+    shell.arg(inner.get_program()).args(inner.get_args());
+    let mut host = Host::greeting(shell, "opencode");
+    host.whoami(json!({})).refused_for("opencode.db open");
+    host.whoami(json!({ "sessionID": "ses_two" }))
+        .refused_for("opencode.db open");
 }

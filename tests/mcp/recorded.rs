@@ -77,26 +77,42 @@ impl Recorded {
 fn c185_a_conversation_of_vs_code_is_its_chat_session() {
     let chat = "32519002-f9e2-45c8-819b-3961b814705b";
     let world = Recorded::of("vscode_native", "code-server", "");
-    for client in [
-        "Visual Studio Code",
-        "Visual Studio Code - Insiders",
-        "code-server",
+    for (program, client) in [
+        ("code", "Visual Studio Code"),
+        ("code-insiders", "Visual Studio Code - Insiders"),
+        ("code-server", "code-server"),
     ] {
-        let who = world
-            .host(client)
+        let who = under(&world, program, client)
             .whoami(json!({ "vscode.conversationId": chat, "vscode.requestId": "r" }));
         assert_eq!(who.session(), format!("vscode_native:session:{chat}"));
         assert_eq!(who.field("display_name"), "Renamed While Closed");
+        assert_eq!(who.field("proof"), "host_meta, confirmed by vscode_host");
     }
-    let mut host = world.host("Visual Studio Code");
+    let mut host = under(&world, "code", "Visual Studio Code");
     host.whoami(json!({})).refused_for("vscode.conversationId");
     let none = "32519002-0000-45c8-819b-3961b814705b";
     host.whoami(json!({ "vscode.conversationId": none }))
         .refused_for("stands in no provider's store");
-    world
-        .host("some-editor")
-        .whoami(json!({ "vscode.conversationId": chat }))
+    let meta = json!({ "vscode.conversationId": chat });
+    under(&world, "code", "some-editor")
+        .whoami(meta.clone())
         .refused_for("no rule knows");
+    // Something that calls itself VS Code, and something that is called nearly so.
+    for program in ["sh-wrapper", "codex", "decode"] {
+        under(&world, program, "Visual Studio Code")
+            .whoami(meta.clone())
+            .refused_for("is not VS Code");
+    }
+    let variable = Recorded::of(
+        "vscode_native",
+        "code-server",
+        &format!(
+            "env: {{ VSCODE_IPC_HOOK_CLI: /tmp/vscode-ipc.sock, VSCODE_CONVERSATION_ID: {chat} }}"
+        ),
+    );
+    under(&variable, "code", "Visual Studio Code")
+        .whoami(json!({}))
+        .refused_for("vscode.conversationId");
 }
 
 #[test]
@@ -104,22 +120,25 @@ fn a_conversation_that_the_copilot_runtime_holds_for_vs_code_belongs_to_that_sur
     let id = "d0000001-0000-4000-8000-000000000002";
     let world = Recorded::of("vscode_copilot_backed", "sessions", "");
     let address = format!("agent-host-copilotcli:/{id}");
-    let who = world
-        .host("Visual Studio Code")
-        .whoami(json!({ "vscode.conversationId": address }));
+    let meta = json!({ "vscode.conversationId": address });
+    let who = under(&world, "code", "Visual Studio Code").whoami(meta.clone());
     assert_eq!(who.session(), format!("copilot_cli:session:{id}"));
     assert_eq!(who.field("provider"), "vscode_copilot_backed");
+    world
+        .host("Visual Studio Code")
+        .whoami(meta)
+        .refused_for("is not VS Code");
 }
 
 const GROK: &str = "0199aaaa-0000-7000-8000-000000000001";
 const GROK_CHILD: &str = "0199aaaa-0000-7000-8000-000000000002";
 
-/// A server started by a program that is called `grok`, as far as the system knows.
-fn under_grok(world: &Recorded) -> Who {
-    let script = world.axiowl.path("bin/grok");
+/// A server started by a program of that name, as far as the system knows.
+pub fn under(world: &Recorded, program: &str, client: &str) -> Host {
+    let script = world.axiowl.path("bin").join(program);
     world
         .axiowl
-        .write("bin/grok", "#!/bin/sh\n\"$@\"\nexit $?\n");
+        .write(&format!("bin/{program}"), "#!/bin/sh\n\"$@\"\nexit $?\n");
     let mut permissions = std::fs::metadata(&script).expect("script").permissions();
     std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
     std::fs::set_permissions(&script, permissions).expect("permissions");
@@ -140,7 +159,11 @@ fn under_grok(world: &Recorded) -> Who {
             .get_envs()
             .filter_map(|(name, value)| Some((name, value?))),
     );
-    Host::greeting(command, "grok-shell-axiowl").whoami(json!({}))
+    Host::greeting(command, client)
+}
+
+fn under_grok(world: &Recorded) -> Who {
+    under(world, "grok", "grok-shell-axiowl").whoami(json!({}))
 }
 
 fn grok(session: &str, more: &str) -> Recorded {
@@ -171,7 +194,7 @@ fn a10_c179_the_variable_without_grok_above_it_is_a_leftover() {
     let world = grok(GROK, "");
     let mut host = world.host("grok-shell-axiowl");
     host.whoami(json!({}))
-        .refused_for("does not descend from Grok");
+        .refused_for("Grok did not start this server");
     let unset = Recorded::of("grok", "sessions", "");
     unset
         .host("grok-shell-axiowl")

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 /// The call before anything is read out of it. As a parameter of a tool it has to come before
 /// those that take the arguments apart.
@@ -18,6 +19,7 @@ pub(crate) struct Received {
     context: RequestContext<RoleServer>,
     tool: String,
     arguments: Value,
+    at: SystemTime,
 }
 
 impl<S> FromContextPart<ToolCallContext<'_, S>> for Received {
@@ -27,6 +29,7 @@ impl<S> FromContextPart<ToolCallContext<'_, S>> for Received {
             context: context.request_context.clone(),
             tool: context.name.to_string(),
             arguments: Value::Object(arguments),
+            at: SystemTime::now(),
         })
     }
 }
@@ -60,6 +63,7 @@ impl Received {
             params: json!({ "_meta": meta, "arguments": self.arguments }),
             host,
             door,
+            received: self.at,
             // The desk knows where that is.
             state: std::path::PathBuf::new(),
         }

@@ -8,6 +8,7 @@ use axiowl_sources::World;
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 /// How a call reached this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,6 +43,8 @@ pub struct CallContext {
     pub host: Vec<HostProcess>,
     /// How the call came.
     pub door: Door,
+    /// When it came.
+    pub received: SystemTime,
     /// AxiOwl's state folder, where hooks leave their markers.
     pub state: PathBuf,
 }

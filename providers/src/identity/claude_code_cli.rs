@@ -2,8 +2,8 @@
 //! (`providers/claude-code.md` D.1, D.2). The environment is stale after `/clear`, `/branch` and
 //! the resume picker, so it names nobody here.
 
-use super::{LAG, records_with, tail, wait_for};
-use axiowl_pipeline::identity::marker::digest;
+use super::{LAG, comes_from, document, folder, is_call, records_with, tail, wait_for};
+use crate::processes;
 use axiowl_pipeline::identity::{CallContext, Caller, IdentityVerifier};
 use axiowl_sources::World;
 use serde_json::Value;
@@ -14,8 +14,6 @@ use std::time::{Duration, SystemTime};
 
 /// A transcript that nobody wrote to for this long holds no pending call (D.2).
 const RECENT: Duration = Duration::from_secs(120);
-/// Records of running processes are a few hundred bytes.
-const LARGEST: u64 = 256 * 1024;
 
 /// Confirms a `toolUseId`.
 pub(crate) struct ClaudeTranscript;
@@ -32,12 +30,13 @@ impl IdentityVerifier for ClaudeTranscript {
         claimed: Option<&str>,
     ) -> Result<Caller, String> {
         let id = claimed.ok_or("the host names no call")?;
-        let root = match world.env("CLAUDE_CONFIG_DIR") {
-            Some(folder) => folder.to_owned(),
-            None => format!("{}/.claude", world.home()),
-        };
-        let root = world.real_path(&root).ok_or("there is no home folder")?;
-        let open = open_session(&root, call);
+        let root = world.real_path(&folder(world, "CLAUDE_CONFIG_DIR", ".claude"));
+        let root = root.ok_or("there is no home folder")?;
+        let running = running(&root);
+        let open = call.host.iter().find_map(|process| {
+            let own = running.iter().find(|one| one.pid == process.pid)?;
+            Some(own.session.clone())
+        });
         let calls = wait_for(LAG, || {
             let calls = pending(&root, open.as_deref(), id, call);
             (!calls.is_empty()).then_some(calls)
@@ -53,10 +52,20 @@ impl IdentityVerifier for ClaudeTranscript {
         let (Some(caller), None) = (calls.next(), calls.next()) else {
             return Err(format!("several transcripts hold the pending call {id}"));
         };
-        if let Some(open) = open.filter(|open| *open != caller.session) {
+        if let Some(open) = open.as_ref().filter(|open| **open != caller.session) {
             return Err(format!(
                 "sender_identity_conflict: the call stands in session {}, and its process has {open} open",
                 caller.session
+            ));
+        }
+        // A process that only knows the call, while the session's own process made it.
+        let elsewhere = running
+            .iter()
+            .find(|one| one.session == caller.session && !comes_from(call, one.pid));
+        if let (None, Some(one)) = (&open, elsewhere) {
+            return Err(format!(
+                "session {} is open in process {}, and the call does not come from there",
+                caller.session, one.pid
             ));
         }
         Ok(Caller {
@@ -73,26 +82,31 @@ struct Pending {
     subagent: Option<String>,
 }
 
-/// The session that the host process itself says it has open: `sessions/<pid>.json` of the
-/// nearest process that has such a record, when it is really that process's.
-fn open_session(root: &Path, call: &CallContext) -> Option<String> {
-    call.host.iter().find_map(|process| {
-        let path = root.join(format!("sessions/{}.json", process.pid));
-        let small = fs::metadata(&path).is_ok_and(|meta| meta.len() <= LARGEST);
-        let text = small.then(|| fs::read_to_string(&path).ok()).flatten()?;
-        let record: Value = serde_json::from_str(&text).ok()?;
-        let start = match &record["procStart"] {
-            Value::String(text) => Some(text.clone()),
-            Value::Number(number) => Some(number.to_string()),
-            _ => None,
-        };
-        let same = match (&start, &process.start) {
-            (Some(recorded), Some(real)) => recorded == real,
+/// A process of Claude Code and the session it says it has open.
+struct Running {
+    pid: u32,
+    session: String,
+}
+
+/// What `sessions/<pid>.json` says of processes that really are those.
+fn running(root: &Path) -> Vec<Running> {
+    let records = entries(&root.join("sessions"));
+    let records = records.iter().filter_map(|path| {
+        let pid: u32 = path.file_stem()?.to_str()?.parse().ok()?;
+        let record = document(path)?;
+        // Of another container, the number means another process.
+        let domain = record["pidDomain"].as_str();
+        let ours = domain.is_none_or(|domain| Some(domain.to_owned()) == processes::pid_domain());
+        let real = processes::start_of(pid).filter(|_| ours)?;
+        let same = match &record["procStart"] {
+            Value::String(start) => *start == real,
+            Value::Number(start) => start.to_string() == real,
             _ => true,
         };
-        same.then(|| record["sessionId"].as_str().map(str::to_owned))
-            .flatten()
-    })
+        let session = record["sessionId"].as_str().filter(|_| same)?.to_owned();
+        Some(Running { pid, session })
+    });
+    records.collect()
 }
 
 /// Every session or sub-agent in whose transcript the call stands without a result.
@@ -165,8 +179,6 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 impl Transcript {
     fn pending(&self, id: &str, call: &CallContext) -> Option<Pending> {
         let lines = tail(&self.path).ok()?;
-        let tool = format!("__{}", call.tool);
-        let wanted = digest(&call.tool, call.arguments());
         let mut found = None;
         for record in records_with(&lines, id) {
             let parts = record["message"]["content"].as_array();
@@ -174,10 +186,11 @@ impl Transcript {
                 let called = record["type"] == "assistant"
                     && part["type"] == "tool_use"
                     && part["id"] == id
-                    && part["name"]
-                        .as_str()
-                        .is_some_and(|name| name.ends_with(&tool))
-                    && digest(&call.tool, &part["input"]) == wanted;
+                    && is_call(
+                        call,
+                        part["name"].as_str().unwrap_or_default(),
+                        &part["input"],
+                    );
                 // A record of another session is a copy of its past.
                 if called && record["sessionId"] == self.session.as_str() {
                     found = Some(self.caller(&record));

@@ -1,11 +1,10 @@
 //! Codex: the host itself puts the thread into every call (`providers/codex.md` D1). A client of
 //! Codex can forge all of it but the thread's own rollout, so the call has to stand there,
-//! pending, and the process that writes the rollout has to be the one this server descends from.
+//! pending, and the process that writes the rollout has to be the one the call comes from.
 
-use super::{LAG, records_with, tail, wait_for};
+use super::{LAG, comes_from, folder, is_call, records_with, tail, wait_for};
 use crate::codex_store::{Rollout, Store};
 use crate::processes;
-use axiowl_pipeline::identity::marker::digest;
 use axiowl_pipeline::identity::{CallContext, Caller, IdentityVerifier};
 use axiowl_sources::World;
 use serde_json::Value;
@@ -37,10 +36,7 @@ impl IdentityVerifier for CodexTurn {
         let id = meta["callId"].as_str().ok_or("the host names no call")?;
         let turn = meta["x-codex-turn-metadata"]["turn_id"].as_str();
         let turn = turn.ok_or("the host names no turn")?;
-        let store = Store::at(match world.env("CODEX_HOME") {
-            Some(folder) => folder.to_owned(),
-            None => format!("{}/.codex", world.home()),
-        });
+        let store = Store::at(folder(world, "CODEX_HOME", ".codex"));
         let rollout = wait_for(LAG, || match store.rollout(world, thread) {
             Rollout::Present(path) => Some(Ok(path)),
             Rollout::Archived => Some(Err(format!("thread {thread} is archived"))),
@@ -66,7 +62,6 @@ impl IdentityVerifier for CodexTurn {
 /// Whether the call was made in that turn and has no result yet.
 fn pending(rollout: &Path, id: &str, turn: &str, call: &CallContext) -> Option<()> {
     let lines = tail(rollout).ok()?;
-    let wanted = digest(&call.tool, call.arguments());
     let mut found = None;
     for record in records_with(&lines, id) {
         let item = &record["payload"];
@@ -76,13 +71,11 @@ fn pending(rollout: &Path, id: &str, turn: &str, call: &CallContext) -> Option<(
         match item["type"].as_str() {
             Some("function_call") => {
                 let name = item["name"].as_str().unwrap_or_default();
-                let named = name == call.tool || name.ends_with(&format!("__{}", call.tool));
                 let written = item["arguments"].as_str().unwrap_or_default();
                 let written: Value = serde_json::from_str(written).unwrap_or_default();
                 let at = &item["internal_chat_message_metadata_passthrough"]["turn_id"];
                 let in_turn = at.as_str().is_none_or(|at| at == turn);
-                let same = digest(&call.tool, &written) == wanted;
-                found = (named && in_turn && same).then_some(());
+                found = (in_turn && is_call(call, name, &written)).then_some(());
             }
             Some("function_call_output") => return None,
             _ => {}
@@ -91,7 +84,7 @@ fn pending(rollout: &Path, id: &str, turn: &str, call: &CallContext) -> Option<(
     found
 }
 
-/// The process that has the rollout open for writing is one this server descends from. Where the
+/// The process that has the rollout open for writing is the one the call comes from. Where the
 /// system does not tell who descends from whom, the pending call has to do.
 fn is_ours(rollout: &Path, call: &CallContext) -> Result<(), String> {
     if call.host.is_empty() {
@@ -100,11 +93,11 @@ fn is_ours(rollout: &Path, call: &CallContext) -> Result<(), String> {
     let Some(writer) = processes::writer_of(rollout) else {
         return Err(format!("no process has {} open", rollout.display()));
     };
-    if call.host.iter().any(|process| process.pid == writer) {
+    if comes_from(call, writer) {
         return Ok(());
     }
     Err(format!(
-        "process {writer} writes {}, and this server does not descend from it",
+        "process {writer} writes {}, and the call does not come from there",
         rollout.display()
     ))
 }

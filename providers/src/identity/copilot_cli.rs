@@ -1,7 +1,8 @@
 //! Copilot CLI: the hook's metadata names the session, and the in-use lock of that session names
-//! the process that this server descends from (`providers/copilot-vscode.md` D1).
+//! the process that calls (`providers/copilot-vscode.md` D1).
 
-use axiowl_pipeline::identity::{CallContext, Caller, HostProcess, IdentityVerifier};
+use super::folder;
+use axiowl_pipeline::identity::{CallContext, Caller, IdentityVerifier};
 use axiowl_sources::World;
 use std::fs;
 
@@ -30,23 +31,26 @@ impl IdentityVerifier for CopilotInUse {
                  started for {own}"
             ));
         }
-        let root = match world.env("COPILOT_HOME") {
-            Some(folder) => folder.to_owned(),
-            None => format!("{}/.copilot", world.home()),
-        };
+        let root = folder(world, "COPILOT_HOME", ".copilot");
         let sessions = format!("{root}/session-state");
         if !world.dir_exists(&format!("{sessions}/{id}")) {
             return Err(format!("there is no session {id} in {sessions}"));
         }
-        let host = owner(world, &sessions, &call.host).ok_or_else(|| {
-            format!(
-                "none of the processes this server descends from has a session in {sessions} open"
-            )
-        })?;
+        // What a session's shell runs is not the session, and one process may have several.
+        let host = call
+            .host
+            .first()
+            .ok_or("nobody can tell which process calls")?;
+        if !has_any(world, &sessions, host.pid) {
+            return Err(format!(
+                "the process that calls, {}, has none of the sessions in {sessions} open",
+                host.pid
+            ));
+        }
         let lock = format!("{sessions}/{id}/inuse.{}.lock", host.pid);
         if !world.exists(&lock) {
             return Err(format!(
-                "session {id} is not open in process {}, which started this server",
+                "session {id} is not open in process {}, which calls",
                 host.pid
             ));
         }
@@ -58,13 +62,11 @@ impl IdentityVerifier for CopilotInUse {
     }
 }
 
-/// The nearest process that has any session open: one that a session started is not the session.
-fn owner<'h>(world: &World, sessions: &str, host: &'h [HostProcess]) -> Option<&'h HostProcess> {
-    let folder = world.real_path(sessions)?;
-    let entries = fs::read_dir(folder).ok()?;
-    let open: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-    host.iter().find(|process| {
-        let lock = format!("inuse.{}.lock", process.pid);
-        open.iter().any(|session| session.join(&lock).is_file())
-    })
+/// Whether a process has any session open.
+fn has_any(world: &World, sessions: &str, pid: u32) -> bool {
+    let folder = world.real_path(sessions);
+    let entries = folder.and_then(|folder| fs::read_dir(folder).ok());
+    let lock = format!("inuse.{pid}.lock");
+    let mut open = entries.into_iter().flatten().flatten();
+    open.any(|session| session.path().join(&lock).is_file())
 }

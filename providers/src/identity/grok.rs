@@ -2,13 +2,10 @@
 //! (`providers/cursor-antigravity-grok.md` C, A10). What this process has only counts when it was
 //! really Grok that started it, and for that session.
 
+use super::{document, folder};
 use axiowl_pipeline::identity::{CallContext, Caller, IdentityVerifier};
 use axiowl_sources::World;
 use serde_json::Value;
-use std::fs;
-
-/// A list of running sessions is small.
-const LARGEST: u64 = 1 << 20;
 
 /// Confirms the variable.
 pub(crate) struct GrokHost;
@@ -25,14 +22,10 @@ impl IdentityVerifier for GrokHost {
         claimed: Option<&str>,
     ) -> Result<Caller, String> {
         let id = claimed.ok_or("the host sets no session")?;
-        let grok = call
-            .host
-            .iter()
-            .find(|process| process.name.starts_with("grok"));
-        let Some(grok) = grok else {
-            return Err(
-                "this server does not descend from Grok; the variable is a leftover".into(),
-            );
+        // What a shell of Grok's runs inherits the variable, or sets another.
+        let nearest = call.host.first();
+        let Some(grok) = nearest.filter(|process| process.name.starts_with("grok")) else {
+            return Err("Grok did not start this server; the variable is a leftover".into());
         };
         for running in running(world) {
             let session = running["session_id"].as_str();
@@ -54,14 +47,9 @@ impl IdentityVerifier for GrokHost {
 
 /// Grok's own list of what runs, where it keeps one.
 fn running(world: &World) -> Vec<Value> {
-    let root = match world.env("GROK_HOME") {
-        Some(folder) => folder.to_owned(),
-        None => format!("{}/.grok", world.home()),
-    };
+    let root = folder(world, "GROK_HOME", ".grok");
     let path = world.real_path(&format!("{root}/active_sessions.json"));
-    let path = path.filter(|path| fs::metadata(path).is_ok_and(|meta| meta.len() <= LARGEST));
-    let text = path.and_then(|path| fs::read_to_string(path).ok());
-    let list = text.and_then(|text| serde_json::from_str(&text).ok());
+    let list = path.and_then(|path| document(&path));
     match list {
         Some(Value::Array(list)) => list,
         _ => Vec::new(),

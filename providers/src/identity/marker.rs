@@ -5,7 +5,6 @@ use crate::hooks::{ANTIGRAVITY, CURSOR, GEMINI};
 use axiowl_pipeline::identity::marker::{Markers, digest};
 use axiowl_pipeline::identity::{CallContext, Caller, IdentityVerifier};
 use axiowl_sources::World;
-use std::time::SystemTime;
 
 /// Takes the marker of a call.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +41,8 @@ impl IdentityVerifier for HookMarker {
         _claimed: Option<&str>,
     ) -> Result<Caller, String> {
         let digest = digest(&call.tool, call.arguments());
-        let taken = Markers::at(&call.state, self.hook).take(&digest, SystemTime::now());
+        // A hook runs right before its call; how long this server took since says nothing.
+        let taken = Markers::at(&call.state, self.hook).take(&digest, call.received);
         taken.map(Caller::session).map_err(|why| why.to_string())
     }
 }

@@ -1,8 +1,9 @@
 //! OpenCode 1.x: nothing in a request names the session, but the store holds the running call
-//! with exactly the arguments that arrive (`providers/opencode-gemini.md` D).
+//! with exactly the arguments that arrive. 2.x names it (`providers/opencode-gemini.md` D). Either
+//! way the process that calls has to have the store open.
 
-use super::wait_for;
-use axiowl_pipeline::identity::marker::digest;
+use super::{folder, is_call, wait_for};
+use crate::processes;
 use axiowl_pipeline::identity::{CallContext, Caller, IdentityVerifier};
 use axiowl_sources::{Asker, Row, World};
 use serde_json::Value;
@@ -35,11 +36,8 @@ impl IdentityVerifier for OpencodePendingCall {
         call: &CallContext,
         _claimed: Option<&str>,
     ) -> Result<Caller, String> {
-        let root = match world.env("XDG_DATA_HOME") {
-            Some(folder) => format!("{folder}/opencode"),
-            None => format!("{}/.local/share/opencode", world.home()),
-        };
-        let database = format!("{root}/opencode.db");
+        let database = database(world);
+        is_open(world, &database, call)?;
         let asker = Asker::new(MOST);
         let mut trouble = None;
         let callers = wait_for(PATIENCE, || {
@@ -61,18 +59,54 @@ impl IdentityVerifier for OpencodePendingCall {
     }
 }
 
+/// Confirms a session that version 2 names.
+pub(crate) struct OpencodeStore;
+
+impl IdentityVerifier for OpencodeStore {
+    fn name(&self) -> &'static str {
+        "opencode_store"
+    }
+
+    fn verify(
+        &self,
+        world: &World,
+        call: &CallContext,
+        claimed: Option<&str>,
+    ) -> Result<Caller, String> {
+        let id = claimed.ok_or("the host names no session")?;
+        is_open(world, &database(world), call)?;
+        Ok(Caller::session(id))
+    }
+}
+
+fn database(world: &World) -> String {
+    let data = folder(world, "XDG_DATA_HOME", ".local/share");
+    format!("{data}/opencode/opencode.db")
+}
+
+/// Whether the process that calls is OpenCode at work, which keeps its store open from start to
+/// end. What its shell runs is not.
+fn is_open(world: &World, database: &str, call: &CallContext) -> Result<(), String> {
+    let path = world.real_path(database);
+    let path = path.ok_or("there is no home folder")?;
+    match call.host.first() {
+        Some(process) if !processes::has_open(process.pid, &path) => Err(format!(
+            "the process that calls, {}, does not have {database} open",
+            process.pid
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The sessions with such a call, how many of them each has, and of a sub-agent whom it works
 /// for.
 fn callers(rows: &[Row], call: &CallContext) -> BTreeMap<String, (Option<Caller>, usize)> {
-    let wanted = digest(&call.tool, call.arguments());
-    let suffix = format!("_{}", call.tool);
     let mut out: BTreeMap<String, (Option<Caller>, usize)> = BTreeMap::new();
     for row in rows {
         let text = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or_default();
         let part: Value = serde_json::from_str(text("data")).unwrap_or_default();
         let tool = part["tool"].as_str().unwrap_or_default();
-        let named = tool == call.tool || tool.ends_with(&suffix);
-        if !named || digest(&call.tool, &part["state"]["input"]) != wanted {
+        if !is_call(call, tool, &part["state"]["input"]) {
             continue;
         }
         let (session, parent) = (text("session"), text("parent"));

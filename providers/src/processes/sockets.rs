@@ -144,6 +144,7 @@ mod tests {
         let path = folder.path().join("a.db");
         let file = fs::File::create(&path).unwrap();
         assert_eq!(with_open(&path), [me]);
+        assert!(has_open(me, &path) && !has_open(me, folder.path()));
         drop(file);
         assert!(with_open(&path).is_empty());
         assert_eq!(folder_of(me), std::env::current_dir().ok());

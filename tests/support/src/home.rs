@@ -172,11 +172,22 @@ impl ClientHome {
         cwd: &Path,
         input: &str,
     ) -> Result<Finished, DriveError> {
-        child::run(
-            self.command(program, cwd).args(arguments),
-            input,
-            RUN_DEADLINE,
-        )
+        self.run_within(RUN_DEADLINE, program, arguments, cwd, input)
+    }
+
+    /// The same with a deadline of the test's own, for a turn that waits for another client's.
+    ///
+    /// # Errors
+    /// [`DriveError::Spawn`], [`DriveError::Deadline`].
+    pub fn run_within(
+        &self,
+        deadline: Duration,
+        program: impl AsRef<OsStr>,
+        arguments: &[&str],
+        cwd: &Path,
+        input: &str,
+    ) -> Result<Finished, DriveError> {
+        child::run(self.command(program, cwd).args(arguments), input, deadline)
     }
 
     /// Keeps the folder for a person to look at; its path stays valid after the test.
