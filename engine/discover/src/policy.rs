@@ -1,16 +1,17 @@
 //! Runs a rule's script over one row. A script can only take away: whatever it
 //! returns, nothing here grants, and a script that fails fails closed.
 
-use axiowl_lang::policy::{
-    CompiledPolicy, MAX_TEXT_BYTES, QUICK, ROW_TIME, RUN_TIME, limited_engine,
-};
+mod limit;
+
+pub use limit::Spent;
+
+use axiowl_lang::policy::{CompiledPolicy, MAX_TEXT_BYTES, ROW_TIME, RUN_TIME, limited_engine};
 use axiowl_sources::{Field, Name, Row};
+use limit::Limit;
 use rhai::serde::to_dynamic;
 use rhai::{Dynamic, Engine, EvalAltResult, Map, Scope};
 use serde_json::Value;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 /// A text of a row that is longer than this goes into the script without its end.
 const TEXT_IN: usize = 4 << 10;
@@ -34,34 +35,12 @@ pub struct Context<'a> {
     pub targeted: bool,
 }
 
-/// The time a script took in one run of a rule, on whatever threads.
-#[derive(Debug, Default)]
-pub struct Spent(AtomicU64);
-
-impl Spent {
-    /// Counts what a row took beyond what does not count.
-    fn add(&self, took: Duration) {
-        let slow = nanoseconds(took.saturating_sub(QUICK));
-        self.0.fetch_add(slow, Ordering::Relaxed);
-    }
-
-    fn all(&self) -> bool {
-        self.0.load(Ordering::Relaxed) >= nanoseconds(RUN_TIME)
-    }
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
 /// One engine for one thread: a shared one does not scale (design measurement).
 pub struct Reviewer<'p> {
     engine: Engine,
     policy: &'p CompiledPolicy,
     names: &'p Names,
-    /// When the engine was made, and when, counted from then, the row has to be done.
-    start: Instant,
-    deadline: Arc<AtomicU64>,
+    limit: Arc<Limit>,
     spent: &'p Spent,
 }
 
@@ -69,19 +48,14 @@ impl<'p> Reviewer<'p> {
     /// A reviewer of one run; `spent` is what all reviewers of the run share.
     pub fn new(policy: &'p CompiledPolicy, names: &'p Names, spent: &'p Spent) -> Self {
         let mut engine = limited_engine();
-        let start = Instant::now();
-        let deadline = Arc::new(AtomicU64::new(u64::MAX));
-        let until = Arc::clone(&deadline);
-        engine.on_progress(move |_| {
-            let over = nanoseconds(start.elapsed()) > until.load(Ordering::Relaxed);
-            over.then_some(Dynamic::UNIT)
-        });
+        let limit = Arc::new(Limit::new());
+        let asked = Arc::clone(&limit);
+        engine.on_progress(move |_| asked.over().then_some(Dynamic::UNIT));
         Self {
             engine,
             policy,
             names,
-            start,
-            deadline,
+            limit,
             spent,
         }
     }
@@ -105,13 +79,11 @@ impl<'p> Reviewer<'p> {
         ctx.insert("copies".into(), count.into());
         ctx.insert("targeted".into(), context.targeted.into());
         let script = self.policy.ast()?;
-        let began = self.start.elapsed();
-        self.deadline
-            .store(nanoseconds(began + ROW_TIME), Ordering::Relaxed);
+        self.limit.begin();
         let answer =
             self.engine
                 .call_fn::<Dynamic>(&mut Scope::new(), script, "review", (row, ctx));
-        self.spent.add(self.start.elapsed().saturating_sub(began));
+        self.spent.add(self.limit.took());
         opinion(answer.map_err(|error| failure(&error, &self.policy.text))?)
     }
 }

@@ -76,10 +76,22 @@ pub fn timed<T>(
     })
 }
 
+/// What the calling thread has worked so far; `None` where the platform does not count it.
+pub fn of_thread() -> Option<Duration> {
+    #[cfg(unix)]
+    return of(rustix::time::ClockId::ThreadCPUTime);
+    #[cfg(not(unix))]
+    return None;
+}
+
 #[cfg(unix)]
 fn processor() -> Option<Duration> {
-    use rustix::time::{ClockId, clock_gettime};
-    let now = clock_gettime(ClockId::ProcessCPUTime);
+    of(rustix::time::ClockId::ProcessCPUTime)
+}
+
+#[cfg(unix)]
+fn of(clock: rustix::time::ClockId) -> Option<Duration> {
+    let now = rustix::time::clock_gettime(clock);
     let seconds = u64::try_from(now.tv_sec).ok()?;
     let nanos = u32::try_from(now.tv_nsec).ok()?;
     Some(Duration::new(seconds, nanos))
