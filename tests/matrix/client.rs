@@ -52,6 +52,11 @@ pub trait Client: Sync {
     /// Opens a session in a terminal.
     fn open(&self, home: &ClientHome, session: &str, cwd: &Path) -> Terminal;
 
+    /// Waits for what a window starts beside itself before it takes messages.
+    fn wait_ready(&self, home: &ClientHome, session: &str) {
+        let _ = (home, session);
+    }
+
     /// Everything that was said in all sessions of the home.
     fn said(&self, home: &ClientHome) -> Vec<Said>;
 
@@ -89,6 +94,7 @@ pub const FIRST_PROMPT: &str = "Review the checkout design";
 pub fn untouched(client: &dyn Client, home: &ClientHome, session: &str, cwd: &Path) -> Terminal {
     let terminal = client.open(home, session, cwd);
     is_open(&terminal);
+    client.wait_ready(home, session);
     terminal
 }
 

@@ -83,6 +83,14 @@ impl Client for CopilotCli {
         terminal(home, cwd, home.clients().copilot(), &arguments)
     }
 
+    fn wait_ready(&self, home: &ClientHome, session: &str) {
+        if self.with_extension {
+            let socket = format!(".axiowl/copilot-cli/{session}.sock");
+            let socket = home.path().join(socket);
+            poll(DEADLINE, || socket.exists().then_some(())).expect("the extension listens");
+        }
+    }
+
     fn said(&self, home: &ClientHome) -> Vec<Said> {
         let mut out = Vec::new();
         for (session, file) in conversations(home) {
