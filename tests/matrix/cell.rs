@@ -9,7 +9,7 @@ use crate::verdict::Facts;
 use axiowl_test_support::{ClientHome, Clients, MockModel, Running, Terminal, poll};
 use serde_json::Value;
 use std::cell::Cell;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// What stands in files that nothing may pull into a session.
@@ -400,24 +400,4 @@ impl<'a> Seat<'a> {
 
 fn names_no_other(line: &Value) -> bool {
     line["also_matching"].as_array().is_none_or(Vec::is_empty)
-}
-
-/// Makes a text the same for every run: no folders, no numbers, no ids.
-pub fn steady(text: &str) -> String {
-    let mut out = String::new();
-    for word in text.split(' ') {
-        let bare = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/');
-        let steady = if bare.starts_with('/') && Path::new(bare).components().count() > 2 {
-            word.replace(bare, "<path>")
-        } else if bare.len() >= 20 && bare.bytes().any(|byte| byte.is_ascii_digit()) {
-            word.replace(bare, "<id>")
-        } else if !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_digit()) {
-            word.replace(bare, "<n>")
-        } else {
-            word.to_owned()
-        };
-        out.push_str(if out.is_empty() { "" } else { " " });
-        out.push_str(&steady);
-    }
-    out
 }

@@ -1,11 +1,11 @@
 //! The committed table: one section a client and version. `AXIOWL_BLESS=1` writes it anew,
 //! without it a run has to say the same.
 
-use crate::cell::{Outcome, steady};
+use crate::cell::Outcome;
 use crate::situation::Situation;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const HEAD: &str = "# Real clients in every situation\n\n\
     Written by `AXIOWL_BLESS=1 cargo test --test matrix -- --ignored`; see `main.rs` for what is\n\
@@ -104,4 +104,72 @@ fn written(sections: &BTreeMap<String, BTreeMap<String, String>>) -> String {
         }
     }
     out
+}
+
+/// Makes a text the same for every run: no folders, no numbers, no ids.
+fn steady(text: &str) -> String {
+    let mut out = String::new();
+    for word in text.split(' ') {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/');
+        let steady = if bare.starts_with('/') && Path::new(bare).components().count() > 2 {
+            word.replace(bare, "<path>")
+        } else if bare.len() >= 20 && bare.bytes().any(|byte| byte.is_ascii_digit()) {
+            word.replace(bare, "<id>")
+        } else if !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_digit()) {
+            word.replace(bare, "<n>")
+        } else {
+            word.to_owned()
+        };
+        out.push_str(if out.is_empty() { "" } else { " " });
+        out.push_str(&steady);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_between_runs_is_left_out_and_the_rest_stays() {
+        let text =
+            "it is open: process 4711, Codex 0.171.0, in /home/dev/web (7d3f8a10-5c55-4bb1-9a52)";
+        assert_eq!(
+            steady(text),
+            "it is open: process <n>, Codex 0.171.0, in <path> (<id>)"
+        );
+    }
+
+    #[test]
+    fn a_table_is_read_as_it_is_written() {
+        let row = "| idle | turn_done (exit 0) | x | 1 / 0 | 1 |  |".to_owned();
+        let rows = BTreeMap::from([("idle".to_owned(), row)]);
+        let sections = BTreeMap::from([("Codex 1.2.3".to_owned(), rows)]);
+        assert_eq!(read(&written(&sections)), sections);
+    }
+
+    /// A row that nobody can make any more, or of a version that is no longer pinned, is stale.
+    #[test]
+    fn the_committed_table_has_pinned_versions_and_known_situations_only() {
+        let pins = [
+            include_str!("../support/clients/package.json"),
+            include_str!("../support/clients/older/package.json"),
+        ];
+        let sections = read(include_str!("table.md"));
+        assert!(sections.len() >= 4, "{:?}", sections.keys());
+        for (title, rows) in sections {
+            let mut words = title.split(' ');
+            let version = words.find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+            let version = version.expect("a version");
+            let ending = [format!("{version}\""), format!("{version}-linux-x64\"")];
+            let pinned = pins
+                .iter()
+                .any(|text| ending.iter().any(|version| text.contains(version)));
+            assert!(pinned, "{title}");
+            for name in rows.keys() {
+                let known = Situation::ALL.iter().any(|known| known.name() == *name);
+                assert!(known, "{title}: {name}");
+            }
+        }
+    }
 }
