@@ -8,7 +8,7 @@ mod owl;
 mod program;
 
 use axiowl_test_support::{ClientHome, Clients, MockModel, or_skip};
-use installed::{callers, claude, install, opencode};
+use installed::{callers, claude, codex, install, opencode};
 use owl::axiowl;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -158,4 +158,92 @@ fn a_real_claude_code_turn_asks_a_real_opencode_session_and_gets_its_answer() {
         holds(&result, "there are 7 left") && holds(&result, "Stock Feed"),
         "{in_review:?}"
     );
+}
+
+#[test]
+fn a_real_sub_agent_asks_a_real_codex_thread_as_itself_and_its_session_is_answered() {
+    let clients = or_skip!(Clients::ensure());
+    let scene = Scene::new(&clients);
+    let keeper = scene
+        .home
+        .codex_exec_session("Keep the shop", &scene.cwd)
+        .expect("a thread");
+    scene
+        .home
+        .codex_name_thread(&keeper, "Shop Keeper")
+        .expect("a name");
+    scene.discover();
+    let body = question("mcp__axiowl__axiowl_send_message", "Boss", "it is open");
+    let ask = json!({ "to": "Shop Keeper", "body": body, "wait": "reply" });
+    let task = json!({ "description": "look", "subagent_type": "general-purpose", "run_in_background": false,
+        "prompt": format!("@@tool mcp__axiowl__axiowl_send_message {ask}") });
+    let boss = claude(
+        &scene.home,
+        "Boss",
+        &format!("@@tool Agent {task}"),
+        &scene.cwd,
+    );
+    let proven = callers(&scene.home, "caller_proven");
+    let asked = proven
+        .iter()
+        .find(|line| line["client"] == "claude-code")
+        .unwrap_or_else(|| panic!("{:?}", callers(&scene.home, "caller_refused")));
+    let own = asked["subagent"].as_str().expect("a sub-agent").to_owned();
+    let listed = axiowl(&scene.home, &["list", "messages", "--json"]).lines("message");
+    let question = listed.iter().find(|line| line["to"] == "Shop Keeper");
+    let question = question.unwrap_or_else(|| panic!("nothing was asked: {listed:?}"));
+    let name = question["from"].as_str().expect("a name");
+    assert!(name.contains(&own), "{name} does not name {own}");
+    let id = question["message_id"].as_str().expect("an id");
+    let status = axiowl(&scene.home, &["message", id, "--json"]);
+    assert_eq!(status.lines("reply")[0]["body"], "it is open", "{status}");
+    // The answer is addressed to the session the sub-agent works for.
+    let back = listed.iter().find(|line| line["from"] == "Shop Keeper");
+    let back = back.unwrap_or_else(|| panic!("nothing came back: {listed:?}"));
+    assert_eq!(back["reply_to"], id);
+    assert!(
+        back["agent_id"]
+            .as_str()
+            .is_some_and(|id| id.ends_with(&boss)),
+        "{back}"
+    );
+}
+
+#[test]
+fn of_two_real_sessions_of_one_name_one_is_asked_and_the_other_named() {
+    let clients = or_skip!(Clients::ensure());
+    let scene = Scene::new(&clients);
+    let session = || {
+        scene
+            .home
+            .claude_session("Design Review", "Review the design", &scene.cwd)
+            .expect("a session")
+    };
+    let (older, newer) = (session(), session());
+    scene.discover();
+    let body = question("mcp__axiowl__axiowl_send_message", "Shop Keeper", "done");
+    let ask = json!({ "to": "Design Review", "body": body, "wait": "reply" });
+    let prompt = format!("@@tool axiowl_send_message {ask}");
+    let keeper = scene
+        .home
+        .codex_exec_session("Keep the shop", &scene.cwd)
+        .expect("a thread");
+    scene
+        .home
+        .codex_name_thread(&keeper, "Shop Keeper")
+        .expect("a name");
+    codex(&scene.home, &keeper, &prompt, &scene.cwd);
+    let asked = scene.message("Shop Keeper", "Design Review");
+    let target = asked["agent_id"].as_str().expect("an id");
+    assert!(target.ends_with(&newer), "{asked}");
+    scene.called(&[&keeper, &newer]);
+    // Whoever asked was told that there is another one.
+    let told = texts(&scene.home.codex_records(&keeper));
+    assert!(
+        holds(&told, "also_matching") && holds(&told, &older),
+        "{told:?}"
+    );
+    let id = asked["message_id"].as_str().expect("an id");
+    let other = texts(&scene.home.claude_records(&older));
+    assert!(!holds(&other, id), "the older one was asked");
 }
