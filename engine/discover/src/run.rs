@@ -409,17 +409,17 @@ fn judge_read(
         })
     };
     let spent = Spent::default();
-    let names = loaded.policy.as_ref().map(|policy| {
+    // A script is compiled, and an engine made for it, only where there is a row to look at.
+    let policy = loaded.policy.as_ref();
+    let policy = policy.filter(|_| !assembly.rows.is_empty());
+    let names = policy.map(|policy| {
         let joins = rule.rows.join.iter().flatten();
         let joins = joins.map(|join| join.name.value.clone());
         let known = row_fields(rule).into_iter().chain(joins);
         let plain = known.filter(|name| !name.contains('.'));
         Names::new(policy, plain.map(|name| Name::from(&name)).collect())
     });
-    let reviewer = || {
-        let policy = loaded.policy.as_ref()?;
-        Some(Reviewer::new(policy, names.as_ref()?, &spent))
-    };
+    let reviewer = || Some(Reviewer::new(policy?, names.as_ref()?, &spent));
     let judge_rows = || -> Vec<Result<Candidate, String>> {
         if assembly.rows.len() < WORTH_THREADS || options.threads == Some(1) {
             let reviewer = reviewer();
