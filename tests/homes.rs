@@ -89,10 +89,12 @@ fn every_home_is_read_and_rows_remember_theirs() {
     let run = discover(&axiowl, &[]);
     assert_eq!(run.code, 0, "{run}");
     let listed = axiowl.run(&["list", "agents", "--json"]).lines("agent");
-    let names: Vec<&str> = listed
+    let mut names: Vec<&str> = listed
         .iter()
         .filter_map(|a| a["display_name"].as_str())
         .collect();
+    // Those seen last come first, and the files may or may not be written in one tick.
+    names.sort_unstable();
     assert_eq!(names, ["Default", "In the lab"]);
 }
 
