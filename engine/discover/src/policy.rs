@@ -110,7 +110,9 @@ impl Names {
     /// may hold, or the first function called on the row would fail. Most rows go in as they are.
     fn map(&self, row: &Row) -> Result<Map, Box<EvalAltResult>> {
         let mut most = TEXT_IN;
-        if row_size(row, usize::MAX) <= ROW_TEXT_IN && row_fits(row, most) {
+        // Hidden fields only make the row seem larger.
+        let small = sizes(row.everything(), usize::MAX) <= ROW_TEXT_IN;
+        if (small || row_size(row, usize::MAX) <= ROW_TEXT_IN) && row_fits(row, most) {
             return self.of(row);
         }
         while most > 1 && row_size(row, most) > ROW_TEXT_IN {
@@ -147,7 +149,11 @@ impl Names {
 
 /// Bytes of the texts in a row, each counted up to `most`.
 fn row_size(row: &Row, most: usize) -> usize {
-    let sizes = row.fields().map(|(_, field)| match field {
+    sizes(row.fields().map(|(_, field)| field), most)
+}
+
+fn sizes<'r>(fields: impl Iterator<Item = Field<'r>>, most: usize) -> usize {
+    let sizes = fields.map(|field| match field {
         Field::Value(value) => size(value, most),
         Field::Row(joined) => row_size(joined, most),
     });
@@ -155,10 +161,11 @@ fn row_size(row: &Row, most: usize) -> usize {
 }
 
 fn row_fits(row: &Row, most: usize) -> bool {
-    row.fields().all(|(_, field)| match field {
+    let field_fits = |field| match field {
         Field::Value(value) => fits(value, most),
         Field::Row(joined) => row_fits(joined, most),
-    })
+    };
+    row.everything().all(field_fits) || row.fields().all(|(_, field)| field_fits(field))
 }
 
 /// Bytes of the texts in a value, each counted up to `most`.

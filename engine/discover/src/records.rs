@@ -9,6 +9,7 @@ use axiowl_lang::source::{Jsonl, Source};
 use axiowl_sources::read::{Table, Tables};
 use axiowl_sources::{Row, World, jsonl, pointer, record};
 use serde_json::Value;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -97,19 +98,18 @@ fn one(name: &str, rule: &Jsonl, table: &Table, world: &World, odd: &mut Odd) {
 
 /// One row of each of the files written last.
 fn newest(table: &Table) -> Vec<&Row> {
-    let mut rows: Vec<&Row> = table.rows.iter().collect();
-    let time = |row: &Row| row.get("mtime").and_then(Value::as_i64).unwrap_or(0);
-    let path = |row: &Row| {
-        row.get("path")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
-    rows.sort_by(|a, b| time(b).cmp(&time(a)).then_with(|| path(a).cmp(&path(b))));
+    let rows = table.rows.iter();
+    let mut rows: Vec<(Reverse<i64>, &str, &Row)> = rows
+        .map(|row| {
+            let time = row.get("mtime").and_then(Value::as_i64).unwrap_or(0);
+            let path = row.get("path").and_then(Value::as_str);
+            (Reverse(time), path.unwrap_or_default(), row)
+        })
+        .collect();
+    rows.sort_by_key(|(time, path, _)| (*time, *path));
     let mut seen = BTreeSet::new();
-    rows.retain(|row| seen.insert(path(row)));
-    rows.truncate(FILES);
-    rows
+    let first = rows.into_iter().filter(|(_, path, _)| seen.insert(*path));
+    first.map(|(_, _, row)| row).take(FILES).collect()
 }
 
 /// Calls `visit` for the records at both ends of a file, with their line where it is known. A

@@ -209,6 +209,16 @@ impl Row {
         })
     }
 
+    /// What stands in this row and in those below it, in no order, also where one hides another.
+    pub fn everything(&self) -> impl Iterator<Item = Field<'_>> {
+        let rows = std::iter::successors(Some(self), |row| row.0.below.as_ref());
+        let held = rows.flat_map(|row| &row.0.own);
+        held.map(|(_, held)| match held {
+            Held::Value(value) => Field::Value(value),
+            Held::Row(joined) => Field::Row(&joined.row),
+        })
+    }
+
     fn held_in_order(&self) -> impl Iterator<Item = (Name, &Held)> {
         let mut out = Vec::with_capacity(self.0.own.len());
         self.gather(&mut out);
