@@ -125,62 +125,6 @@ fn an_idle_codex_session_gets_the_message_once_and_proves_it() {
 }
 
 #[test]
-fn live_sessions_are_refused_with_the_reason_and_stay_untouched() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
-    let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
-    let thread = home
-        .codex_exec_session("Hold this thread", &cwd)
-        .expect("a thread");
-    let tui = or_skip!(missing(home.claude_tui("Open Session", &cwd)));
-    let session = tui.session_id().to_owned();
-    let _holder = home
-        .codex_app_server_holding(&thread)
-        .expect("a live owner");
-    owl.discover();
-    let before = (
-        home.claude_records(&session).len(),
-        home.codex_records(&thread).len(),
-    );
-
-    for to in [session.as_str(), thread.as_str()] {
-        let (run, lines) = owl.send(to, "Are you there?");
-        assert_eq!(run.code, 5, "{run}");
-        let last = lines.last().expect("a stage");
-        assert_eq!(last["stage"], "refused", "{run}");
-        assert!(
-            !last["reason"].as_str().unwrap_or_default().is_empty(),
-            "{run}"
-        );
-        let message = last["message_id"].as_str().expect("an id");
-        assert!(
-            model.asked(message).is_empty(),
-            "a model saw a refused message"
-        );
-    }
-    assert_eq!(
-        (
-            home.claude_records(&session).len(),
-            home.codex_records(&thread).len()
-        ),
-        before
-    );
-}
-
-/// A missing terminal program is a skip; anything else that goes wrong is a failure.
-fn missing<T>(
-    result: Result<T, axiowl_test_support::DriveError>,
-) -> Result<T, axiowl_test_support::Skip> {
-    match result {
-        Ok(value) => Ok(value),
-        Err(axiowl_test_support::DriveError::Missing(skip)) => Err(skip),
-        Err(error) => panic!("{error}"),
-    }
-}
-
-#[test]
 fn a_turn_that_the_model_fails_is_never_called_done() {
     let clients = or_skip!(Clients::ensure());
     let model = MockModel::start();

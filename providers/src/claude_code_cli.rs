@@ -1,9 +1,15 @@
 //! The edge of Claude Code sessions: a session that nobody has open is resumed headless with one
-//! message (`providers/claude-code.md` C.1), an open one is refused, since resuming it forks its
-//! transcript and loses the message (C.2).
+//! message (`providers/claude-code.md` C.1), an open one gets it through its inbox (C.3). One
+//! that is open without an inbox is refused, since resuming it forks its transcript and loses
+//! the message (C.2).
 //!
 //! Knows Claude Code's files and events, and neither rules nor the ledger.
 
+#[cfg(target_os = "linux")]
+mod inbox;
+mod live;
+#[cfg(target_os = "linux")]
+mod queue;
 mod records;
 mod stream;
 mod verdict;
@@ -16,6 +22,7 @@ use crate::in_flight::Trace;
 use crate::resume::Resume;
 use crate::version::{self, Version};
 use axiowl_pipeline::edge::{Delivery, EdgeContext, EdgeError, Liveness, Progress, Target};
+use records::Inlet;
 use serde_json::json;
 use std::ffi::OsString;
 use std::fs;
@@ -44,31 +51,60 @@ const ROUTE: &str = "resume (claude -p --resume)";
 /// The edge of `claude_code_cli`.
 pub(crate) struct ClaudeCodeCli;
 
+/// How a message would go.
+pub(crate) struct Way {
+    ground: Ground,
+    /// The inbox of the process that has the session open.
+    inlet: Option<Inlet>,
+}
+
 impl Resume for ClaudeCodeCli {
-    type Ready = Ground;
+    type Ready = Way;
 
     fn provider(&self) -> &'static str {
         "claude_code_cli"
     }
 
-    fn examine(&self, context: &EdgeContext<'_>, target: &Target) -> Result<Ground, Liveness> {
+    fn examine(&self, context: &EdgeContext<'_>, target: &Target) -> Result<Way, Liveness> {
         examine(context, target)
     }
 
-    fn route(&self, _ready: &Ground) -> &'static str {
-        ROUTE
+    fn is_open(&self, way: &Way) -> bool {
+        way.inlet.is_some()
+    }
+
+    fn route(&self, way: &Way) -> &'static str {
+        if way.inlet.is_some() {
+            live::ROUTE
+        } else {
+            ROUTE
+        }
     }
 
     fn hand_over(
         &self,
         context: &EdgeContext<'_>,
         delivery: &Delivery<'_>,
-        ground: Ground,
+        mut way: Way,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), EdgeError> {
-        sign_in(context, delivery, &ground)?;
-        // Asking took time; somebody may have opened the session meanwhile.
-        let ground = examine(context, delivery.target).map_err(not_now)?;
+        let root = root(context);
+        if way.inlet.is_none() {
+            sign_in(context, delivery, &way.ground)?;
+            // Asking took time; somebody may have opened the session meanwhile.
+            way = examine(context, delivery.target).map_err(not_now)?;
+        }
+        let ground = way.ground;
+        if let Some(inlet) = &way.inlet {
+            let open = live::Open {
+                context,
+                delivery,
+                session: &ground.session,
+                root: &root,
+                inlet,
+            };
+            return live::deliver(&open, progress);
+        }
         progress(Progress::Starting {
             route: ROUTE.into(),
         });
@@ -76,7 +112,6 @@ impl Resume for ClaudeCodeCli {
         if account.done {
             return Ok(());
         }
-        let root = root(context);
         if let Some(evidence) = verdict::verdict(&account, delivery, &ground.session, &root)? {
             progress(Progress::TurnDone(evidence));
         }
@@ -99,8 +134,8 @@ fn root(context: &EdgeContext<'_>) -> PathBuf {
         .unwrap_or_else(|| PathBuf::from(recorded))
 }
 
-/// Everything that has to hold before a session is resumed.
-fn examine(context: &EdgeContext<'_>, target: &Target) -> Result<Ground, Liveness> {
+/// Everything that has to hold before a message goes in.
+fn examine(context: &EdgeContext<'_>, target: &Target) -> Result<Way, Liveness> {
     let ground = ground::survey(context, target, "claude")?;
     let root = root(context);
     let Some(transcript) = transcript(&root, &ground.session) else {
@@ -108,15 +143,32 @@ fn examine(context: &EdgeContext<'_>, target: &Target) -> Result<Ground, Livenes
         return Err(Liveness::Unavailable { reason });
     };
     if let Some(open) = records::open(context.world, &root, &ground.session, &ground.folder) {
-        return Err(Liveness::Closed {
-            reason: open.reason,
-            remedy: open.remedy,
-        });
+        let closed = |reason: String| Liveness::Closed {
+            reason,
+            remedy: open.remedy.clone(),
+        };
+        let Some(inlet) = open.inlet else {
+            return Err(closed(open.reason));
+        };
+        return match live::knock(&inlet) {
+            Ok(()) => Ok(Way {
+                ground,
+                inlet: Some(inlet),
+            }),
+            Err(why) => Err(closed(format!(
+                "{}; its inbox {} cannot be used: {why}",
+                open.reason,
+                inlet.socket.display()
+            ))),
+        };
     }
     if fs::metadata(&transcript).is_ok_and(|meta| meta.len() > LARGE) {
         tracing::warn!(path = %transcript.display(), "resuming a very large transcript");
     }
-    Ok(ground)
+    Ok(Way {
+        ground,
+        inlet: None,
+    })
 }
 
 /// The transcript of a session: the file that bears its id (`providers/claude-code.md` A.1).

@@ -135,6 +135,13 @@ pub(crate) fn find(context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Findin
                     let reason = format!("process {pid} still works on an earlier attempt");
                     return Finding::Unknown { reason };
                 }
+                Standing::Receiver(pid) if over => {
+                    let reason = format!(
+                        "process {pid}, which has the session open, was given it and may still \
+                         come to it"
+                    );
+                    return Finding::Unknown { reason };
+                }
                 Standing::Unnamed if over => {
                     let reason = "an earlier attempt broke off while it started the program \
                                   that has the message, which may still work on it";
@@ -142,7 +149,9 @@ pub(crate) fn find(context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Findin
                         reason: reason.into(),
                     };
                 }
-                Standing::Process(_) | Standing::Unnamed => thread::sleep(STARE),
+                Standing::Process(_) | Standing::Receiver(_) | Standing::Unnamed => {
+                    thread::sleep(STARE);
+                }
             },
         }
     }

@@ -1,10 +1,12 @@
-//! The trace of a running delivery: which process of ours has a message in its hands.
+//! The trace of a running delivery: which process has a message in its hands, one of ours or
+//! one of the user's that has the session open.
 //!
 //! Written before the first byte of a message goes out and removed when the process is dead, so
 //! that a worker that follows a killed one knows whether somebody still works on the message.
 //! A program that has the message from its start on is announced before it is started: a worker
-//! that dies in between leaves one that nobody can name. Lies below AxiOwl's own state folder.
-//! Knows no provider.
+//! that dies in between leaves one that nobody can name. What a process of the user's keeps
+//! unread when a delivery ends stays noted. Lies below AxiOwl's own state folder. Knows no
+//! provider.
 
 use crate::processes;
 use axiowl_model::MessageId;
@@ -22,6 +24,7 @@ const LARGEST: u64 = 4 * 1024;
 #[derive(Debug)]
 pub(crate) struct Trace {
     path: PathBuf,
+    stays: bool,
 }
 
 impl Trace {
@@ -45,7 +48,31 @@ impl Trace {
             private_folder(folder)?;
         }
         write_private(&path, "{}\n")?;
-        Ok(Self { path })
+        Ok(Self { path, stays: false })
+    }
+
+    /// Notes that a process which somebody has a session open in is about to be handed a
+    /// message. It is not ours, and its group is its own business.
+    ///
+    /// # Errors
+    /// When the state folder cannot be written. Nothing may be handed over then.
+    #[cfg(target_os = "linux")]
+    pub fn hand_to(
+        state_root: &Path,
+        message: MessageId,
+        pid: u32,
+        start: &str,
+    ) -> io::Result<Self> {
+        let trace = Self::announce(state_root, message)?;
+        let line = json!({ "receiver": pid, "start": start });
+        write_private(&trace.path, &format!("{line}\n"))?;
+        Ok(trace)
+    }
+
+    /// Leaves the trace where it is: the receiver still has the message, unread.
+    #[cfg(target_os = "linux")]
+    pub fn stay(mut self) {
+        self.stays = true;
     }
 
     /// Says which process it became.
@@ -60,7 +87,9 @@ impl Trace {
 
 impl Drop for Trace {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        if !self.stays {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -71,6 +100,8 @@ pub(crate) enum Standing {
     Nobody,
     /// The process group of an earlier delivery, which is alive.
     Process(u32),
+    /// The user's process that a message was handed to, which is alive.
+    Receiver(u32),
     /// An earlier delivery was about to start a program, and may have.
     Unnamed,
 }
@@ -86,12 +117,20 @@ pub(crate) fn standing(state_root: &Path, message: MessageId) -> Standing {
     let trace = text
         .ok()
         .and_then(|text| serde_json::from_str::<Value>(&text).ok());
-    let pid = trace.as_ref().and_then(|trace| trace["pid"].as_u64());
+    let number = |name: &str| trace.as_ref().and_then(|trace| trace[name].as_u64());
+    let start = trace.as_ref().and_then(|trace| trace["start"].as_str());
+    if let Some(receiver) = number("receiver").and_then(|pid| u32::try_from(pid).ok()) {
+        if processes::runs(receiver, start) {
+            return Standing::Receiver(receiver);
+        }
+        let _ = fs::remove_file(&path);
+        return Standing::Nobody;
+    }
+    let pid = number("pid");
     // What a crash cut off while it was written stood before a start or right behind one.
     let Some(pid) = pid.and_then(|pid| u32::try_from(pid).ok()) else {
         return Standing::Unnamed;
     };
-    let start = trace.as_ref().and_then(|trace| trace["start"].as_str());
     if processes::group_alive(pid, start) {
         return Standing::Process(pid);
     }
@@ -153,6 +192,23 @@ mod tests {
         assert!(!path.exists());
         child.wait().unwrap();
         drop(trace);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_receiver_counts_while_it_lives_and_may_outlast_the_delivery() {
+        let state = tempfile::tempdir().unwrap();
+        let message = MessageId::new();
+        let me = std::process::id();
+        let start = processes::start_of(me).unwrap();
+        let note = |start: &str| Trace::hand_to(state.path(), message, me, start).unwrap();
+        drop(note(&start));
+        assert_eq!(standing(state.path(), message), Standing::Nobody);
+        note(&start).stay();
+        assert_eq!(standing(state.path(), message), Standing::Receiver(me));
+        note("1").stay();
+        assert_eq!(standing(state.path(), message), Standing::Nobody);
+        assert!(!place(state.path(), message).exists());
     }
 
     #[test]

@@ -29,9 +29,16 @@ mod ground;
 mod hooks;
 mod identity;
 mod in_flight;
+#[cfg(target_os = "linux")]
+mod local_socket;
 mod loopback;
 mod no_route;
 mod one_turn;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "no doors there yet")
+)]
+mod open_session;
 mod opencode_cli;
 mod opencode_facts;
 mod processes;

@@ -1,5 +1,6 @@
 //! What edges have in common that give a session nobody has open one turn: it is examined
-//! before anything starts, an open one is refused, the transcript is asked afterwards.
+//! before anything starts, an open one gets the message through its own door or is refused, the
+//! transcript is asked afterwards.
 //!
 //! Knows no provider.
 
@@ -19,6 +20,17 @@ pub(crate) trait Resume: Send + Sync {
 
     /// Everything that has to hold before a session is resumed; reads only.
     fn examine(&self, context: &EdgeContext<'_>, target: &Target) -> Result<Self::Ready, Liveness>;
+
+    /// Whether somebody has it open, and the message goes through a door of theirs.
+    fn is_open(&self, _ready: &Self::Ready) -> bool {
+        false
+    }
+
+    /// Why a message that is not in the transcript may come to stand there yet, apart from
+    /// what a delivery of ours left behind.
+    fn kept(&self, _context: &EdgeContext<'_>, _delivery: &Delivery<'_>) -> Option<String> {
+        None
+    }
 
     /// The way the message goes, for people.
     fn route(&self, ready: &Self::Ready) -> &'static str;
@@ -43,9 +55,13 @@ impl<R: Resume> Edge for Resuming<R> {
 
     fn probe(&self, context: &EdgeContext<'_>, target: &Target) -> Liveness {
         match self.0.examine(context, target) {
-            Ok(ready) => Liveness::Idle {
-                route: self.0.route(&ready).into(),
-            },
+            Ok(ready) => {
+                let route = self.0.route(&ready).into();
+                match self.0.is_open(&ready) {
+                    true => Liveness::Door { route },
+                    false => Liveness::Idle { route },
+                }
+            }
             Err(liveness) => liveness,
         }
     }
@@ -62,7 +78,12 @@ impl<R: Resume> Edge for Resuming<R> {
     }
 
     fn find(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Finding {
-        follow::find(context, delivery)
+        // Asked before the look: what leaves there in between is found by the look.
+        let kept = self.0.kept(context, delivery);
+        match (follow::find(context, delivery), kept) {
+            (Finding::Absent, Some(reason)) => Finding::Unknown { reason },
+            (finding, _) => finding,
+        }
     }
 
     /// Our own process, or whoever has the session open.
@@ -70,7 +91,7 @@ impl<R: Resume> Edge for Resuming<R> {
         follow::is_under_way(context, delivery)
             || matches!(
                 self.probe(context, delivery.target),
-                Liveness::Closed { .. }
+                Liveness::Closed { .. } | Liveness::Door { .. }
             )
     }
 }

@@ -3,13 +3,14 @@
 //!
 //! Reads only. A record is a claim; a process with that id and start time makes it true.
 
+use crate::open_session::Receiver;
 use crate::processes;
 use crate::version::Version;
 use axiowl_model::display_safe;
 use axiowl_sources::World;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A record is a few hundred bytes.
 const LARGEST: u64 = 256 * 1024;
@@ -24,6 +25,19 @@ pub(super) struct Open {
     pub reason: String,
     /// What would help.
     pub remedy: String,
+    /// Where it takes messages, when it says so and is known for certain.
+    pub inlet: Option<Inlet>,
+}
+
+/// A process that has a session open, and the socket it takes messages at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Inlet {
+    /// The process.
+    pub receiver: Receiver,
+    /// Its inbox.
+    pub socket: PathBuf,
+    /// Its record.
+    pub record: PathBuf,
 }
 
 /// Whether a session is open in a process, as far as its records and the process table tell.
@@ -38,9 +52,21 @@ pub(super) fn open(world: &World, root: &Path, session: &str, cwd: &Path) -> Opt
         .filter(|path| path.extension() == Some("json".as_ref()))
         .collect();
     records.sort();
-    records
+    let found = records
         .iter()
-        .find_map(|path| judge(world, path, session, cwd))
+        .filter_map(|path| judge(world, path, session, cwd));
+    // Two processes with one session write two branches of it; neither is the right one.
+    found.reduce(|one, other| Open {
+        reason: format!("{}; {}", one.reason, other.reason),
+        remedy: one.remedy,
+        inlet: None,
+    })
+}
+
+/// The session that a record names now.
+#[cfg(target_os = "linux")]
+pub(super) fn session_of(record: &Path) -> Option<String> {
+    Some(read(record)?["sessionId"].as_str()?.to_owned())
 }
 
 /// Versions before about 2.1.100 keep no records; only a look at the processes is left.
@@ -53,6 +79,7 @@ fn unrecorded(folder: &Path, cwd: &Path) -> Option<Open> {
             folder.display()
         ),
         remedy: close(pid),
+        inlet: None,
     })
 }
 
@@ -75,6 +102,7 @@ fn judge(world: &World, path: &Path, session: &str, cwd: &Path) -> Option<Open> 
                 path.display()
             ),
             remedy: "send again in a moment".into(),
+            inlet: None,
         });
     };
     let text = |name: &str| record[name].as_str().unwrap_or_default();
@@ -102,6 +130,7 @@ fn judge(world: &World, path: &Path, session: &str, cwd: &Path) -> Option<Open> 
                 "close it there; if that place is gone, remove {}",
                 path.display()
             ),
+            inlet: None,
         });
     }
     let start = Some(text("procStart")).filter(|start| !start.is_empty());
@@ -115,11 +144,25 @@ fn judge(world: &World, path: &Path, session: &str, cwd: &Path) -> Option<Open> 
                  version's record may name another session than the one it has open"
             ),
             remedy: close(pid),
+            inlet: None,
         });
     }
+    let inlet = match (start, text("messagingSocketPath")) {
+        // Without a start time the number may be another process's by now.
+        (Some(start), socket) if !unreliable && !socket.is_empty() => Some(Inlet {
+            receiver: Receiver {
+                pid,
+                start: start.to_owned(),
+            },
+            socket: PathBuf::from(socket),
+            record: path.to_owned(),
+        }),
+        _ => None,
+    };
     Some(Open {
         reason: opened(&record, pid, &shown),
-        remedy: remedy(&record, pid),
+        remedy: close(pid),
+        inlet,
     })
 }
 
@@ -139,20 +182,11 @@ fn opened(record: &Value, pid: u32, version: &str) -> String {
     format!("it is open in {surface}: process {pid}, Claude Code {version}{status}")
 }
 
-fn remedy(record: &Value, pid: u32) -> String {
-    let close = close(pid);
-    if record["messagingSocketPath"]
-        .as_str()
-        .is_some_and(|path| !path.is_empty())
-    {
-        format!("{close}; a later version of AxiOwl delivers through its inbox socket")
-    } else {
-        close
-    }
-}
-
 fn close(pid: u32) -> String {
-    format!("leave that session (process {pid}) with /exit and send again")
+    format!(
+        "leave that session (process {pid}) with /exit and send again; Claude Code 2.1.280 and \
+         later have an inbox that takes messages while a session is open"
+    )
 }
 
 fn read(path: &Path) -> Option<Value> {

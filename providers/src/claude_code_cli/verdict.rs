@@ -184,7 +184,8 @@ fn misdelivered(delivery: &Delivery<'_>, root: &Path, other: &str, event: &str) 
     }
 }
 
-fn holds(path: &Path, id: &str) -> bool {
+/// Whether a transcript speaks of a message anywhere.
+pub(super) fn holds(path: &Path, id: &str) -> bool {
     let Ok(file) = File::open(path) else {
         return false;
     };

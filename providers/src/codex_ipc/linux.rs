@@ -1,11 +1,9 @@
 //! The Unix socket side: checks of the peer, framing, the two requests.
 
+use crate::local_socket;
 use axiowl_sources::World;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use serde_json::{Value, json};
-use std::fs;
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -36,28 +34,8 @@ pub(super) fn owns(places: &[PathBuf], thread: &str) -> Result<bool, String> {
         return Err("the Codex desktop app has no IPC socket here".into());
     };
     let shown = socket.display();
-    let ask = || -> Result<bool, String> {
-        check(socket)?;
-        Router::connect(socket)?.owner(thread)
-    };
+    let ask = || -> Result<bool, String> { Router::connect(socket)?.owner(thread) };
     ask().map_err(|why| format!("{shown}: {why}"))
-}
-
-/// Codex makes the same checks of the folder (C6).
-fn check(socket: &Path) -> Result<(), String> {
-    let me = rustix::process::getuid().as_raw();
-    let meta = socket
-        .symlink_metadata()
-        .map_err(|error| error.to_string())?;
-    if !meta.file_type().is_socket() || meta.uid() != me {
-        return Err("it is no socket of this user".into());
-    }
-    let folder = socket.parent().ok_or("it lies in no folder")?;
-    let folder = fs::symlink_metadata(folder).map_err(|error| error.to_string())?;
-    if !folder.is_dir() || folder.uid() != me || folder.mode() & 0o022 != 0 {
-        return Err("others can write to its folder".into());
-    }
-    Ok(())
 }
 
 /// A connection to the router.
@@ -68,23 +46,9 @@ struct Router {
 
 impl Router {
     fn connect(socket: &Path) -> Result<Self, String> {
-        let text = |error: rustix::io::Errno| error.to_string();
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let family = AddressFamily::UNIX;
-        let fd = rustix::net::socket_with(family, SocketType::STREAM, flags, None).map_err(text)?;
-        let address = SocketAddrUnix::new(socket).map_err(text)?;
-        // Without blocking: a full backlog answers at once.
-        rustix::net::connect(&fd, &address).map_err(text)?;
-        let stream = UnixStream::from(fd);
-        let peer = rustix::net::sockopt::socket_peercred(&stream).map_err(text)?;
-        if peer.uid != rustix::process::getuid() {
-            return Err("it is served by another user".into());
-        }
-        stream
-            .set_nonblocking(false)
-            .map_err(|error| error.to_string())?;
         Ok(Self {
-            stream,
+            // Codex makes the same checks of the folder (C6).
+            stream: local_socket::connect(socket)?.stream,
             until: Instant::now() + DEADLINE,
         })
     }

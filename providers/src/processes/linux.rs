@@ -17,6 +17,16 @@ pub(crate) fn start_of(pid: u32) -> Option<String> {
     stat_fields(pid)?.into_iter().nth(19)
 }
 
+/// Whether a process runs and is the one that started then. A dead one that nobody reaped does
+/// not run.
+pub(crate) fn runs(pid: u32, start: Option<&str>) -> bool {
+    let Some(fields) = stat_fields(pid) else {
+        return false;
+    };
+    let same = start.is_none_or(|start| fields.get(19).is_some_and(|now| now == start));
+    same && !matches!(fields[0].as_str(), "Z" | "X" | "x")
+}
+
 /// The process that started a process.
 pub(crate) fn parent_of(pid: u32) -> Option<u32> {
     stat_fields(pid)?.get(1)?.parse().ok()
@@ -187,9 +197,10 @@ mod tests {
             !group_alive(pid, Some("1")),
             "another start time is another process"
         );
+        assert!(runs(pid, start.as_deref()) && runs(pid, None) && !runs(pid, Some("1")));
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(!group_alive(pid, start.as_deref()));
+        assert!(!group_alive(pid, start.as_deref()) && !runs(pid, None));
     }
 
     #[test]

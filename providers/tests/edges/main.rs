@@ -7,6 +7,7 @@
 
 mod antigravity_cli;
 mod claude_code_cli;
+mod claude_inbox;
 mod claude_sessions;
 mod codex;
 mod codex_exec;

@@ -212,8 +212,21 @@ impl Scene {
         ) + &*"x".repeat(self.long_body)
     }
 
-    /// One attempt.
+    /// One attempt, of which nothing stays that is under way.
     pub fn deliver(&self, limit: Duration) -> Ran {
+        let (ran, traces) = self.attempt(limit);
+        assert_eq!(traces, 0, "a delivery that is over leaves no trace");
+        ran
+    }
+
+    /// One attempt, after which somebody still has the message, unread.
+    pub fn deliver_leaving_a_trace(&self, limit: Duration) -> Ran {
+        let (ran, traces) = self.attempt(limit);
+        assert_eq!(traces, 1, "{ran:?}");
+        ran
+    }
+
+    fn attempt(&self, limit: Duration) -> (Ran, usize) {
         self.with(limit, |edge, context, delivery| {
             let (mut steps, mut evidence) = (Vec::new(), Vec::new());
             let before = Instant::now();
@@ -232,13 +245,13 @@ impl Scene {
             let traces = fs::read_dir(context.state_root.join("in-flight"))
                 .into_iter()
                 .flatten();
-            assert_eq!(traces.count(), 0, "a delivery that is over leaves no trace");
-            Ran {
+            let ran = Ran {
                 steps,
                 evidence,
                 result,
                 took: before.elapsed(),
-            }
+            };
+            (ran, traces.count())
         })
     }
 
@@ -302,7 +315,8 @@ impl TranscriptLook for Transcript<'_> {
         })?;
         let mut sighting = Sighting::default();
         let id = message.to_string();
-        for line in text.lines() {
+        let said = |line: &&str| !line.contains("queue-operation");
+        for line in text.lines().filter(said) {
             let proof = || Evidence {
                 path: Some(path.clone()),
                 ..Evidence::new("transcript_record", "")

@@ -110,6 +110,14 @@ impl ClaudeTui {
         self.tmux.type_line(line)
     }
 
+    /// Presses a key, named as tmux names it (`Enter`, `Down`, `Escape`).
+    ///
+    /// # Errors
+    /// [`DriveError`] where the terminal is gone.
+    pub fn press(&self, key: &str) -> Result<(), DriveError> {
+        self.tmux.call(&["send-keys", "-t", "main", key]).map(drop)
+    }
+
     /// Kills the client without a chance to tidy up, as a crash does: its record and its socket
     /// stay until this is dropped, the record even longer.
     pub fn crash(&self) {

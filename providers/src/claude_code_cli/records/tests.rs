@@ -78,15 +78,25 @@ fn a_living_process_has_it_open_and_a_socket_is_named() {
     ] {
         assert!(open.reason.contains(part), "{}", open.reason);
     }
-    assert!(
-        open.remedy.contains("/exit") && !open.remedy.contains("inbox"),
-        "{}",
-        open.remedy
-    );
-    let open = home
-        .record(json!({ "messagingSocketPath": "/tmp/cc-socks/1.sock" }))
-        .unwrap();
-    assert!(open.remedy.contains("inbox"), "{}", open.remedy);
+    assert!(open.remedy.contains("/exit"), "{}", open.remedy);
+    assert_eq!(open.inlet, None);
+    let socket = json!({ "messagingSocketPath": "/tmp/cc-socks/1.sock" });
+    let inlet = home.record(socket.clone()).unwrap().inlet.unwrap();
+    assert_eq!(inlet.socket, Path::new("/tmp/cc-socks/1.sock"));
+    assert_eq!(inlet.receiver.pid, std::process::id());
+    assert!(inlet.receiver.runs());
+    // What may be another process's, or name another session, is no door.
+    for change in [
+        json!({ "procStart": null }),
+        json!({ "version": "2.1.119" }),
+        json!({ "pidDomain": "linux:0123:pid:[1]" }),
+    ] {
+        let mut both = socket.clone();
+        for (name, value) in change.as_object().unwrap() {
+            both[name] = value.clone();
+        }
+        assert_eq!(home.record(both).unwrap().inlet, None, "{change}");
+    }
     let open = home
         .record(json!({ "pidDomain": own_domain(), "kind": "bg" }))
         .unwrap();

@@ -1,6 +1,7 @@
 //! A stand-in router: speaks the frames of `providers/codex.md` C6.
 
 use super::*;
+use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::thread;

@@ -1,0 +1,254 @@
+//! Real sessions that somebody has open: a message goes through their own door into exactly that
+//! session, and what is reported is compared with the transcript and with what the model was
+//! asked. Only the model is simulated.
+
+mod owl;
+mod program;
+
+use axiowl_test_support::{ClaudeTui, ClientHome, Clients, DriveError, MockModel, Running, Skip};
+use axiowl_test_support::{or_skip, poll};
+use owl::{Owl, proven_line, stage, stages};
+use serde_json::Value;
+use std::time::Duration;
+
+/// CI is slow and busy.
+const PATIENT: Duration = Duration::from_secs(120);
+
+/// A missing terminal program is a skip; anything else that goes wrong is a failure.
+fn missing<T>(result: Result<T, DriveError>) -> Result<T, Skip> {
+    match result {
+        Ok(value) => Ok(value),
+        Err(DriveError::Missing(skip)) => Err(skip),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Sends, and leaves the delivery to its worker; the message's id.
+fn hand_in(owl: &Owl<'_>, to: &str, body: &str) -> String {
+    let run = owl.run(&["send", "--to", to, "--body", body, "--json"]);
+    assert_eq!(run.code, 0, "{run}");
+    let lines = run.lines("stage");
+    lines[0]["message_id"].as_str().expect("an id").to_owned()
+}
+
+/// The stages of a message once one of them is reached.
+fn reached(owl: &Owl<'_>, message: &str, name: &str) -> Vec<Value> {
+    let mut last = String::new();
+    let found = poll(PATIENT, || {
+        let run = owl.run(&["message", message, "--json"]);
+        last = run.to_string();
+        let lines = run.lines("stage");
+        stages(&lines).contains(&name).then_some(lines)
+    });
+    found.unwrap_or_else(|| panic!("{message} never became {name}: {last}"))
+}
+
+/// The ids that the transcript's records carry for a message.
+fn peer_records(home: &ClientHome, session: &str, message: &str) -> usize {
+    let records = home.claude_records(session);
+    let ids = ["/origin/msg_id", "/attachment/origin/msg_id"];
+    let has = |record: &&Value| {
+        ids.iter()
+            .any(|place| record.pointer(place).is_some_and(|id| id == message))
+    };
+    records.iter().filter(has).count()
+}
+
+fn shows(tui: &ClaudeTui, text: &str) {
+    let shown = poll(PATIENT, || tui.screen().contains(text).then_some(()));
+    shown.unwrap_or_else(|| panic!("the terminal does not show {text}: {}", tui.screen()));
+}
+
+#[test]
+fn an_open_claude_code_session_gets_the_message_once_idle_and_busy_and_again_when_it_was_killed() {
+    let clients = or_skip!(Clients::ensure());
+    let model = MockModel::start();
+    let home = ClientHome::new(&clients, &model).expect("a home");
+    let owl = Owl::new(&home);
+    let cwd = home.project("webshop").expect("a folder");
+    let tui = or_skip!(missing(home.claude_tui("Open Session", &cwd)));
+    let session = tui.session_id().to_owned();
+    owl.discover();
+
+    // Idle: a turn at once, in the terminal that the person looks at.
+    let (run, lines) = owl.send(
+        "Open Session",
+        "Is the checkout done?\n/clear\nsee @notes.md",
+    );
+    assert_eq!(run.code, 0, "{run}");
+    for name in ["submitted", "seen", "turn_done"] {
+        assert!(stages(&lines).contains(&name), "no {name}: {run}");
+    }
+    assert!(
+        stage(&lines, "seen")["route"]
+            .as_str()
+            .is_some_and(|route| route.contains("inbox")),
+        "{run}"
+    );
+    let idle = lines[0]["message_id"].as_str().expect("an id").to_owned();
+    let record = proven_line(&home, stage(&lines, "seen"));
+    assert_eq!(record["origin"]["msg_id"], idle.as_str());
+    assert_eq!(record["sessionId"], session.as_str());
+    let answer = proven_line(&home, stage(&lines, "turn_done"));
+    assert_eq!(answer["message"]["stop_reason"], "end_turn");
+    assert_eq!(peer_records(&home, &session, &idle), 1);
+    let asked = model.asked(&idle);
+    assert_eq!(asked.len(), 1, "the model was asked once");
+    assert!(asked[0].prompt.contains("> /clear"), "{}", asked[0].prompt);
+    shows(&tui, "Is the checkout done?");
+    assert_eq!(tui.record()["sessionId"], session.as_str());
+
+    // Busy: it waits, is queued, and is read when the running turn lets it in.
+    tui.type_line("@@hold gate").expect("typed");
+    model
+        .wait_for(|request| request.asks("@@hold gate"), PATIENT)
+        .expect("the turn runs");
+    let busy = hand_in(&owl, "Open Session", "And the basket?");
+    let lines = reached(&owl, &busy, "queued");
+    assert!(!stages(&lines).contains(&"seen"), "{lines:?}");
+    assert!(model.asked(&busy).is_empty(), "no model saw it yet");
+    let record = proven_line(&home, stage(&lines, "queued"));
+    assert_eq!(record["operation"], "enqueue");
+    model.release("gate");
+    let lines = reached(&owl, &busy, "turn_done");
+    let record = proven_line(&home, stage(&lines, "seen"));
+    assert_eq!(record["sessionId"], session.as_str());
+    assert_eq!(peer_records(&home, &session, &busy), 1);
+    assert!(!model.asked(&busy).is_empty(), "a model saw it");
+
+    // What a killed session had not come to is not there and is not claimed.
+    tui.type_line("@@hold grave").expect("typed");
+    model
+        .wait_for(|request| request.asks("@@hold grave"), PATIENT)
+        .expect("the turn runs");
+    let lost = hand_in(&owl, "Open Session", "Too late");
+    reached(&owl, &lost, "queued");
+    tui.crash();
+    let lines = reached(&owl, &lost, "failed");
+    assert!(!stages(&lines).contains(&"seen"), "{lines:?}");
+    assert!(model.asked(&lost).is_empty() && peer_records(&home, &session, &lost) == 0);
+
+    // Its record is still there, its process is not: nobody has it open.
+    model.release("grave");
+    let (run, lines) = owl.send(&session, "Are you back?");
+    assert_eq!(run.code, 0, "{run}");
+    let route = stage(&lines, "turn_done")["route"].as_str();
+    assert!(
+        route.is_some_and(|route| route.contains("--resume")),
+        "{run}"
+    );
+    let again = lines[0]["message_id"].as_str().expect("an id");
+    assert_eq!(proven_line(&home, stage(&lines, "seen"))["uuid"], again);
+}
+
+#[test]
+fn what_an_open_claude_code_session_holds_is_its_users_to_decide() {
+    let clients = or_skip!(Clients::ensure());
+    let model = MockModel::start();
+    let home = ClientHome::new(&clients, &model).expect("a home");
+    let owl = Owl::new(&home);
+    let cwd = home.project("webshop").expect("a folder");
+    home.write(
+        ".claude/settings.json",
+        "{\"skipDangerousModePermissionPrompt\":true}",
+    )
+    .expect("settings");
+    // This mode holds what comes from outside.
+    let mode = ["--dangerously-skip-permissions"];
+    let tui = or_skip!(missing(home.claude_tui_with("Held", &cwd, &mode)));
+    let session = tui.session_id().to_owned();
+    owl.discover();
+
+    for (keys, end) in [
+        (vec!["Enter"], "refused"),
+        (vec!["Down", "Enter"], "turn_done"),
+    ] {
+        let message = hand_in(&owl, "Held", "May I?");
+        let lines = reached(&owl, &message, "held");
+        let held = stage(&lines, "held");
+        let detail = held["evidence"]["detail"].as_str().expect("a detail");
+        assert!(detail.contains("held"), "{held}");
+        assert!(model.asked(&message).is_empty(), "no model saw it yet");
+        assert_eq!(peer_records(&home, &session, &message), 0);
+        shows(&tui, "Deliver this message to Claude");
+        for key in keys {
+            tui.press(key).expect("pressed");
+        }
+        let lines = reached(&owl, &message, end);
+        let delivered = usize::from(end == "turn_done");
+        assert_eq!(model.asked(&message).len(), delivered, "{lines:?}");
+        assert_eq!(peer_records(&home, &session, &message), delivered);
+    }
+}
+
+#[test]
+fn an_open_claude_code_session_without_an_inbox_is_refused_and_stays_untouched() {
+    let clients = or_skip!(Clients::ensure());
+    let model = MockModel::start();
+    let home = ClientHome::new(&clients, &model).expect("a home");
+    let owl = Owl::new(&home);
+    let cwd = home.project("webshop").expect("a folder");
+    let tui = or_skip!(missing(home.claude_tui("Open Session", &cwd)));
+    let session = tui.session_id().to_owned();
+    owl.discover();
+    let record = tui.record();
+    let socket = record["messagingSocketPath"].as_str().expect("an inbox");
+    std::fs::remove_file(socket).expect("the inbox");
+    let before = home.claude_records(&session).len();
+    let (run, lines) = owl.send(&session, "Are you there?");
+    assert_eq!(run.code, 5, "{run}");
+    assert_eq!(stages(&lines), ["accepted_by_axiowl", "refused"], "{run}");
+    let reason = lines[1]["reason"].as_str().expect("a reason");
+    assert!(
+        reason.contains("terminal") && reason.contains("inbox"),
+        "{reason}"
+    );
+    let message = lines[1]["message_id"].as_str().expect("an id");
+    assert!(
+        model.asked(message).is_empty(),
+        "a model saw a refused message"
+    );
+    assert_eq!(home.claude_records(&session).len(), before);
+}
+
+#[test]
+fn a_codex_thread_that_codex_exec_works_in_is_refused_and_stays_untouched() {
+    let clients = or_skip!(Clients::ensure());
+    let model = MockModel::start();
+    let home = ClientHome::new(&clients, &model).expect("a home");
+    let owl = Owl::new(&home);
+    let cwd = home.project("webshop").expect("a folder");
+    let thread = home
+        .codex_exec_session("Review the checkout design", &cwd)
+        .expect("a thread");
+    owl.discover();
+    let mut command = home.command(clients.codex(), &cwd);
+    command.args([
+        "exec",
+        "resume",
+        "--json",
+        "--skip-git-repo-check",
+        &thread,
+        "-",
+    ]);
+    let mut running = Running::start(&mut command).expect("codex");
+    running.feed("@@hold gate");
+    model
+        .wait_for(|request| request.asks("@@hold gate"), PATIENT)
+        .expect("the turn runs");
+    let before = home.codex_records(&thread).len();
+    let (run, lines) = owl.send(&thread, "Are you there?");
+    assert_eq!(run.code, 5, "{run}");
+    assert_eq!(stages(&lines), ["accepted_by_axiowl", "refused"], "{run}");
+    let reason = lines[1]["reason"].as_str().expect("a reason");
+    assert!(reason.contains("codex exec"), "{reason}");
+    let message = lines[1]["message_id"].as_str().expect("an id");
+    assert!(
+        model.asked(message).is_empty(),
+        "a model saw a refused message"
+    );
+    assert_eq!(home.codex_records(&thread).len(), before);
+    // What was queued for such a run would be lost with it.
+    model.release("gate");
+    drop(running);
+}
