@@ -53,6 +53,10 @@ pub enum Command {
     Rules(Rules),
     /// Check how well the rules fit what the providers write; nothing is changed
     Doctor(Doctor),
+    /// Put AxiOwl's MCP server into the configuration of clients you name
+    Install(Install),
+    /// Take out of clients' configuration exactly what `install` added
+    Uninstall(Uninstall),
     /// Serve MCP on standard input and output, or on a loopback address
     Mcp(Mcp),
     /// Called by a provider's hook: leaves who is calling for the MCP server
@@ -331,6 +335,52 @@ pub enum RegistryChange {
     },
     /// Look for damaged lines and shared names
     Check,
+}
+
+/// Options of `install`.
+#[derive(Debug, Args)]
+pub struct Install {
+    /// Which clients, by name or provider; without any, shows what would be chosen
+    #[arg(value_name = "CLIENT")]
+    pub clients: Vec<String>,
+    /// Every client that is in use here
+    #[arg(long, visible_alias = "all-detected", conflicts_with = "clients")]
+    pub detected: bool,
+    /// Show what is installed where, change nothing
+    #[arg(long, conflicts_with_all = ["detected", "dry_run"])]
+    pub status: bool,
+    /// Show the plan, change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Leave out what lets the tools be used without asking
+    #[arg(long)]
+    pub no_approvals: bool,
+    /// Do not ask before writing
+    #[arg(long, short)]
+    pub yes: bool,
+    /// One JSON object a line; nothing is asked
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `uninstall`.
+#[derive(Debug, Args)]
+pub struct Uninstall {
+    /// Which clients, by name or provider
+    #[arg(value_name = "CLIENT", required_unless_present = "all")]
+    pub clients: Vec<String>,
+    /// Every client that something was installed for
+    #[arg(long, conflicts_with = "clients")]
+    pub all: bool,
+    /// Show the plan, change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask before writing
+    #[arg(long, short)]
+    pub yes: bool,
+    /// One JSON object a line; nothing is asked
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Options of `hook`. Nothing a host could write here is an error: hosts take one for a decision.

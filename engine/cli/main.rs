@@ -13,6 +13,7 @@ mod explain;
 mod faults;
 mod homes;
 mod hook;
+mod install;
 mod interrupt;
 mod list;
 mod mcp;
@@ -69,6 +70,8 @@ fn run(cli: &Cli) -> Outcome {
         Some(Command::Message(arguments)) => message::run(arguments, common),
         Some(Command::Registry(arguments)) => registry::run(arguments, common),
         Some(Command::Rules(arguments)) => rules::run(arguments, common),
+        Some(Command::Install(arguments)) => install::run(arguments, common),
+        Some(Command::Uninstall(arguments)) => install::remove(arguments, common),
         Some(Command::Mcp(arguments)) => mcp::run(arguments, common),
         Some(Command::Hook(arguments)) => hook::run(arguments, common),
         Some(Command::Demo(arguments)) => demo::run(arguments),

@@ -1,7 +1,8 @@
 //! Delivery edges and native probes: one file or folder a provider.
 //!
 //! [`edges`] hands messages over, [`native_facts`] answers what rules ask native code,
-//! [`verifiers`] confirm who calls over MCP. This crate implements the seams of
+//! [`verifiers`] confirm who calls over MCP, [`clients`] says where each client's own
+//! configuration wants AxiOwl named. This crate implements the seams of
 //! `axiowl-pipeline` and `axiowl-sources` and never sees a rule: what a provider's files mean
 //! for discovery is data elsewhere. It reads the providers' stores and writes none of them.
 #![warn(missing_docs)]
@@ -11,6 +12,7 @@
 )]
 
 mod antigravity_cli;
+mod asked;
 mod child;
 mod claude_code_cli;
 mod codex;
@@ -29,6 +31,7 @@ mod ground;
 mod hooks;
 mod identity;
 mod in_flight;
+mod install;
 #[cfg(target_os = "linux")]
 mod local_socket;
 mod loopback;
@@ -45,11 +48,13 @@ mod processes;
 mod resume;
 mod version;
 
+pub use asked::version_of;
 use axiowl_pipeline::edge::Edge;
 use axiowl_pipeline::identity::IdentityVerifier;
 use axiowl_sources::NativeFacts;
 pub use hooks::{Heard, hear};
 pub use identity::host_processes;
+pub use install::{Client, Launch, Login, clients};
 use resume::Resuming;
 use std::sync::Arc;
 

@@ -99,6 +99,43 @@ pub fn run(arguments: &Demo) -> Outcome {
     Ok(Exit::Done)
 }
 
+/// One message to the echo agent in a home of its own, and the stages it reached.
+pub fn loopback() -> Result<Vec<String>, Failure> {
+    let folder = tempfile::Builder::new().prefix("axiowl-echo-").tempdir()?;
+    let root = folder.path().canonicalize()?;
+    let stage = Stage {
+        home: root.join("home"),
+        state: root.join("state"),
+    };
+    home::build(&stage.home)?;
+    stage.run(&["discover", "echo"])?;
+    let body = "Are you there?";
+    let sent = stage.run(&[
+        "send",
+        "--to",
+        "Echo",
+        "--body",
+        body,
+        "--wait",
+        "reply",
+        "--timeout",
+        "20s",
+        "--json",
+    ]);
+    // A wait that ends too early failed as a command; how far it got is told all the same.
+    let told = match sent {
+        Ok(told) => told,
+        Err(failure) => stage
+            .run(&["list", "messages", "--json"])
+            .map_err(|_| failure)?,
+    };
+    let lines = told
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let stages = lines.filter_map(|line| line["stage"].as_str().map(str::to_owned));
+    Ok(stages.collect())
+}
+
 fn say(text: &str) {
     crate::output::say!("\n{text}");
 }

@@ -25,6 +25,7 @@ mod said;
 mod several;
 mod transcript;
 
+pub use drift::within as version_within;
 pub use readings::Readings;
 pub use run::{Found, Options, Report, SourceCount, discover, row_of, rows_of};
 pub use said::{Conversation, Said};

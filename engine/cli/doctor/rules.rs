@@ -1,51 +1,48 @@
-//! `axiowl doctor`: how well each rule fits what its provider writes now, and the way to mend
-//! one that does not. It reads what discovery reads and changes nothing.
+//! How well each rule fits what its provider writes now, and the way to mend one that does not.
+//! It reads what discovery reads and changes nothing.
 
-use crate::args::{Common, Doctor};
+use crate::args::Doctor;
 use crate::discover::not_understood;
-use crate::exit::{Exit, Failure, Outcome};
+use crate::exit::Failure;
 use crate::output;
 use crate::pass::{self, PassOptions};
-use crate::setup;
+use crate::setup::Setup;
+use axiowl_lang::load::LoadedRule;
 use axiowl_model::{Verdict, display_safe};
 use serde_json::json;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-/// Judges one rule, or those of every provider that is here.
-pub fn run(arguments: &Doctor, common: &Common) -> Outcome {
-    let setup = setup::open(common)?;
+/// What was seen of the rules.
+pub struct Fit {
+    /// Every rule that has something to read fits it.
+    pub fits: bool,
+    /// Providers whose files are here.
+    pub present: BTreeSet<String>,
+}
+
+/// Judges the rules of every provider that is here, or the one that was asked for.
+pub fn judge(
+    setup: &Setup,
+    arguments: &Doctor,
+    rules: &[&Arc<LoadedRule>],
+) -> Result<Fit, Failure> {
     let asked = arguments.provider.as_deref();
-    let rules: Vec<_> = setup
-        .rules
-        .iter()
-        .filter(|rule| {
-            asked.is_none_or(|asked| {
-                asked == rule.rule.provider.value || asked == rule.rule.scope_word()
-            })
-        })
-        .collect();
-    if rules.is_empty() {
-        let known: Vec<&str> = setup
-            .rules
-            .iter()
-            .map(|rule| &*rule.rule.provider.value)
-            .collect();
-        let asked = asked.unwrap_or_default();
-        return Err(
-            Failure::new(Exit::Usage, format!("there is no rule for `{asked}`"))
-                .hint(format!("providers: {}", known.join(", "))),
-        );
-    }
     let options = PassOptions {
         dry_run: true,
         ..PassOptions::default()
     };
     let mut fits = setup.rules.problems().is_empty();
+    let mut present_here = BTreeSet::new();
     let mut cells = Vec::new();
     let mut lines = Vec::new();
-    for rule in rules {
-        let pass = pass::run(&setup, rule, &options)?;
+    for rule in rules.iter().copied() {
+        let pass = pass::run(setup, rule, &options)?;
         let provider = rule.rule.provider.value.clone();
         let (present, verdict) = (pass.report.present, pass.summary.verdict);
+        if present {
+            present_here.insert(provider.clone());
+        }
         // Shown when it was asked for by name.
         if !present && asked.is_none() {
             continue;
@@ -90,9 +87,8 @@ pub fn run(arguments: &Doctor, common: &Common) -> Outcome {
             crate::output::say!("{}", display_safe(&line));
         }
     }
-    Ok(if arguments.strict && !fits {
-        Exit::Failed
-    } else {
-        Exit::Done
+    Ok(Fit {
+        fits,
+        present: present_here,
     })
 }

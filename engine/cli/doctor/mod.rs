@@ -1,0 +1,81 @@
+//! `axiowl doctor`: what stands between a message and its target on this machine, and what to
+//! do about each thing. It changes nothing of the user's; the only programs it starts are
+//! providers' own for their version, and AxiOwl itself.
+
+mod doors;
+mod finding;
+mod own;
+mod programs;
+mod rules;
+
+use crate::args::{Common, Doctor};
+use crate::exit::{Exit, Failure, Outcome};
+use crate::output::say;
+use crate::setup;
+use finding::{Findings, Level};
+
+/// Looks at everything, or at what concerns one provider.
+pub fn run(arguments: &Doctor, common: &Common) -> Outcome {
+    let setup = setup::open(common)?;
+    let asked = arguments.provider.as_deref();
+    let rules: Vec<_> = setup
+        .rules
+        .iter()
+        .filter(|rule| {
+            asked.is_none_or(|asked| {
+                asked == rule.rule.provider.value || asked == rule.rule.scope_word()
+            })
+        })
+        .collect();
+    if rules.is_empty() {
+        let known: Vec<&str> = setup
+            .rules
+            .iter()
+            .map(|rule| &*rule.rule.provider.value)
+            .collect();
+        let asked = asked.unwrap_or_default();
+        return Err(
+            Failure::new(Exit::Usage, format!("there is no rule for `{asked}`"))
+                .hint(format!("providers: {}", known.join(", "))),
+        );
+    }
+    let fit = rules::judge(&setup, arguments, &rules)?;
+    let mut findings = Findings::new(arguments.json);
+    let wanted = |provider: &str| {
+        rules
+            .iter()
+            .any(|rule| rule.rule.provider.value == provider)
+            && (asked.is_some() || fit.present.contains(provider))
+    };
+    // Programs of this machine say nothing about a recorded one.
+    if !setup.world.is_fixture() {
+        findings.head("programs");
+        programs::look(&setup, &wanted, &mut findings)?;
+    }
+    findings.head("own");
+    own::look(&setup, &mut findings);
+    findings.head("doors");
+    // The built-in agent stands for AxiOwl's own part of the way, not for one provider.
+    if asked.is_none() {
+        doors::echo(&mut findings);
+    }
+    doors::look(&setup, &wanted, &mut findings)?;
+    if !arguments.json {
+        let worst = findings.worst();
+        say!();
+        say!(
+            "{}",
+            match worst {
+                Level::Ok | Level::Note => "Nothing stands in the way.",
+                Level::Attention => "Something needs attention: see the lines marked `!`.",
+                Level::Broken => "Something is broken: see the lines marked `x`.",
+            }
+        );
+    }
+    let broken = findings.worst() == Level::Broken;
+    Ok(if arguments.strict && (!fit.fits || broken) {
+        Exit::Failed
+    } else {
+        Exit::Done
+    })
+}
