@@ -12,6 +12,9 @@ pub struct Cli {
     /// Options every command takes.
     #[command(flatten)]
     pub common: Common,
+    /// Of the status: one JSON object
+    #[arg(long)]
+    pub json: bool,
     /// What to do; without a command, shows status.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -63,6 +66,10 @@ pub enum Command {
     Hook(Hook),
     /// See the whole path once, in a temporary home, with nothing installed
     Demo(Demo),
+    /// Print the completions for a shell
+    Completions(Completions),
+    /// Print the manual page, or write all of them
+    Man(Man),
     /// Delivers one message; started by `send`
     #[command(hide = true)]
     Worker(Worker),
@@ -391,6 +398,21 @@ pub struct Hook {
     /// What the host adds is not looked at
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     pub rest: Vec<String>,
+}
+
+/// Options of `completions`.
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// Which shell
+    pub shell: clap_complete::Shell,
+}
+
+/// Options of `man`.
+#[derive(Debug, Args)]
+pub struct Man {
+    /// Write a page for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
 }
 
 /// Options of `demo`.

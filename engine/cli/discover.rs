@@ -6,6 +6,7 @@ use crate::interrupt;
 use crate::memo::Memos;
 use crate::output;
 use crate::pass::{self, Pass, PassOptions};
+use crate::progress::Progress;
 use crate::setup::{self, Setup};
 use crate::verdicts::{self, Last};
 use axiowl_discover::Readings;
@@ -86,6 +87,8 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
                 if !std::mem::replace(&mut asked, true) {
                     setup.know_registered()?;
                 }
+                let reading = format!("reading {}", rule.rule.scope_word());
+                let _progress = Progress::show(&reading);
                 anew(&setup, rule, &options, memos.as_mut())
             }
         };

@@ -5,6 +5,7 @@
 mod args;
 mod bounds;
 mod caller;
+mod complete;
 mod demo;
 mod discover;
 mod doctor;
@@ -23,6 +24,7 @@ mod message;
 mod office;
 mod output;
 mod pass;
+mod progress;
 mod registry;
 mod rules;
 mod send;
@@ -30,6 +32,7 @@ mod setup;
 mod shelf;
 mod status;
 mod support;
+mod table;
 mod verdicts;
 mod worker;
 
@@ -61,7 +64,7 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> Outcome {
     let common = &cli.common;
     match &cli.command {
-        None => status::run(common),
+        None => status::run(common, cli.json),
         Some(Command::Discover(arguments)) => discover::run(arguments, common),
         Some(Command::Doctor(arguments)) => doctor::run(arguments, common),
         Some(Command::List(arguments)) => list::run(arguments, common),
@@ -74,6 +77,8 @@ fn run(cli: &Cli) -> Outcome {
         Some(Command::Uninstall(arguments)) => install::remove(arguments, common),
         Some(Command::Mcp(arguments)) => mcp::run(arguments, common),
         Some(Command::Hook(arguments)) => hook::run(arguments, common),
+        Some(Command::Completions(arguments)) => complete::completions(arguments),
+        Some(Command::Man(arguments)) => complete::man(arguments),
         Some(Command::Demo(arguments)) => demo::run(arguments),
         Some(Command::Worker(arguments)) => worker::run(arguments, common),
         Some(Command::EchoAgent(arguments)) => demo::agent::run(arguments, common),

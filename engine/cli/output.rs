@@ -27,6 +27,11 @@ pub fn write_out(text: std::fmt::Arguments, line: bool) {
     written(out.write_fmt(text).and_then(|()| out.write_all(end)));
 }
 
+/// Writes text without colours to standard output, in one go.
+pub fn write_plain(text: &str) {
+    written(std::io::stdout().write_all(text.as_bytes()));
+}
+
 /// Ends the program where it cannot be heard.
 fn written(written: std::io::Result<()>) {
     if let Err(error) = written {
@@ -250,35 +255,7 @@ pub fn stage_text(line: &StageLine) -> String {
     out
 }
 
-/// Prints rows in columns as wide as their widest cell; the last column is not padded.
-pub fn table(head: &[&str], rows: &[Vec<String>]) {
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells
-            .chain([head[column].chars().count()])
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    let mut out = String::new();
-    let mut line = |cells: &mut dyn Iterator<Item = &str>| {
-        for (index, cell) in cells.enumerate() {
-            out.push_str(cell);
-            if index + 1 < head.len() {
-                let pad = widths[index].saturating_sub(cell.chars().count()) + 2;
-                out.extend(std::iter::repeat_n(' ', pad));
-            }
-        }
-        out.push('\n');
-    };
-    line(&mut head.iter().copied());
-    for row in rows {
-        line(&mut row.iter().map(String::as_str));
-    }
-    // In one go: each write of its own costs as much as its line. There are no colours to take
-    // out.
-    written(std::io::stdout().write_all(out.as_bytes()));
-}
+pub use crate::table::print as table;
 
 /// An issue in a line: code, place, what happened.
 pub fn issue(issue: &Issue) -> String {

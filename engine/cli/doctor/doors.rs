@@ -4,6 +4,7 @@
 use super::finding::{Findings, Level};
 use crate::demo;
 use crate::exit::Failure;
+use crate::progress::Progress;
 use crate::send;
 use crate::setup::Setup;
 use axiowl_model::{AgentRecord, display_safe};
@@ -38,7 +39,10 @@ pub fn look(
 
 /// A message to the built-in agent: ledger, worker, edge, transcript, MCP server and reply.
 pub fn echo(findings: &mut Findings) {
-    match demo::loopback() {
+    let progress = Progress::show("sending a message to the built-in agent");
+    let reached = demo::loopback();
+    drop(progress);
+    match reached {
         Err(failure) => {
             let text = format!("the loopback could not start: {}", failure.message);
             findings.add_with(

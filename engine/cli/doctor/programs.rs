@@ -6,6 +6,7 @@ use super::finding::{Findings, Level};
 use crate::exit::Failure;
 use crate::install;
 use crate::office::Office;
+use crate::progress::Progress;
 use crate::setup::Setup;
 use axiowl_discover::version_within;
 use axiowl_install::Records;
@@ -38,6 +39,7 @@ pub fn look(
         .collect();
     let office = Office::new(setup)?;
     // Each takes up to seconds to start, so all are asked at once.
+    let progress = Progress::show("asking programs for their versions");
     let asked: Vec<_> = std::thread::scope(|scope| {
         let office = &office;
         let asking = clients.iter().map(|client| {
@@ -74,6 +76,7 @@ pub fn look(
             .map(|asking| asking.join().unwrap_or((None, None)))
             .collect()
     });
+    drop(progress);
     let records = Records::of(&setup.state);
     for (client, (found, said)) in clients.iter().zip(asked) {
         program(setup, client, found.as_deref(), said, findings);
