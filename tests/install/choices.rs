@@ -48,7 +48,7 @@ fn c348_c355_choices_follow_what_is_here_now_and_nothing_is_changed_by_looking()
     // Not what an earlier run saw: the client is gone, so it is no longer chosen.
     std::fs::remove_file(axiowl.home().join(".local/bin/codex")).expect("program");
     std::fs::remove_dir_all(axiowl.home().join(".codex")).expect("folder");
-    assert_eq!(chosen(&axiowl), ["claude-code", "gemini"]);
+    assert_eq!(chosen(&axiowl), ["claude-code"]);
 }
 
 #[test]
