@@ -1,6 +1,5 @@
-//! The documents: every command they show runs, and what is made of the program's own words and
-//! data (command reference, table of providers) is what they say now. `AXIOWL_BLESS=1` writes
-//! these parts anew.
+//! The documents: every command they show runs, and what is made of the program's own
+//! data (the table of providers) is what it says now. `AXIOWL_BLESS=1` writes that anew.
 
 #![cfg(unix)]
 
@@ -37,47 +36,6 @@ fn same(name: &str, expected: &str) {
         "{name} is not what the program says, from line {}; AXIOWL_BLESS=1 cargo test --test docs writes it",
         line.map_or(said.lines().count().min(expected.lines().count()), |at| at) + 1
     );
-}
-
-/// The help of a command and of those below it.
-fn help(axiowl: &Axiowl, path: &[&str], out: &mut String) {
-    let mut arguments = path.to_vec();
-    arguments.push("--help");
-    let run = axiowl.run(&arguments);
-    assert_eq!(run.code, 0, "{run}");
-    let name = ["axiowl"]
-        .iter()
-        .chain(path)
-        .copied()
-        .collect::<Vec<_>>()
-        .join(" ");
-    let text: Vec<&str> = run.stdout.lines().map(str::trim_end).collect();
-    out.push_str(&format!(
-        "\n## `{name}`\n\n```text\n{}\n```\n",
-        text.join("\n").trim_end()
-    ));
-    let commands = run
-        .stdout
-        .lines()
-        .skip_while(|line| *line != "Commands:")
-        .skip(1);
-    for line in commands.take_while(|line| !line.is_empty()) {
-        let word = line.split_whitespace().next().unwrap_or_default();
-        if line.starts_with("  ") && !line.starts_with("   ") && word != "help" {
-            let path: Vec<&str> = path.iter().copied().chain([word]).collect();
-            help(axiowl, &path, out);
-        }
-    }
-}
-
-#[test]
-fn the_command_reference_is_what_help_says() {
-    let mut out = String::from(
-        "# Command reference\n\nWritten by `AXIOWL_BLESS=1 cargo test --test docs` out of `--help`.\n",
-    );
-    help(&Axiowl::new(), &[], &mut out);
-    assert!(out.matches("\n## `").count() > 20, "{out}");
-    same("engine/docs/cli.md", &out);
 }
 
 #[test]
