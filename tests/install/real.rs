@@ -126,18 +126,6 @@ fn claude_code_lists_and_calls_the_tools_after_an_install_and_not_after_an_unins
 }
 
 #[test]
-fn opencode_lists_and_calls_the_tools_after_an_install_and_not_after_an_uninstall() {
-    let turn = Turn {
-        client: "opencode",
-        tool: "axiowl_axiowl_whoami",
-        program: Clients::opencode,
-        arguments: &["run", "--format", "json", "--title", "Installed"],
-        provider: "opencode_cli:local:",
-    };
-    there_and_back(&turn, &[".config/opencode/opencode.json"]);
-}
-
-#[test]
 fn copilot_lists_and_calls_the_tools_after_an_install_and_not_after_an_uninstall() {
     let turn = Turn {
         client: "copilot",
