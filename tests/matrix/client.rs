@@ -125,8 +125,11 @@ pub fn has_turn(client: &dyn Client, home: &ClientHome, terminal: &Terminal, ses
 /// while they start or begin anew, so it is pressed again from time to time; an empty line is
 /// nothing to any of them.
 pub fn says<T>(terminal: &Terminal, prompt: &str, done: impl Fn() -> Option<T>) -> T {
-    terminal.type_line(prompt).expect("typed");
     let end = Instant::now() + DEADLINE;
+    // What is typed while a program starts may be lost with its first screen.
+    while let Err(error) = terminal.type_line(prompt) {
+        assert!(Instant::now() < end, "{error}");
+    }
     loop {
         if let Some(done) = poll(Duration::from_secs(15), &done) {
             return done;
