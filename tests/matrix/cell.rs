@@ -55,6 +55,8 @@ struct Message {
     body: String,
     /// Released once the message is handed over or refused.
     gate: Option<String>,
+    /// How long the send waits for the end of the turn.
+    patience: &'static str,
     /// Released once the message is seen; until then its turn cannot be over.
     slow: Option<String>,
 }
@@ -160,6 +162,11 @@ impl<'a> Seat<'a> {
             to: client.target(&self.session),
             body: format!("{question}\n@@text {answer}"),
             gate: None,
+            patience: match situation {
+                // Nobody is there who would let it through.
+                Situation::ModeThatHolds => "30s",
+                _ => "400s",
+            },
             slow: None,
         };
         let mut window = None;
@@ -329,7 +336,7 @@ impl<'a> Seat<'a> {
             "--wait",
             "turn",
             "--timeout",
-            "400s",
+            message.patience,
             "--json",
         ];
         let running = self.scene.axiowl(&arguments);
