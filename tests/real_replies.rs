@@ -7,127 +7,11 @@ mod installed;
 mod owl;
 mod program;
 
-use axiowl_test_support::{ClientHome, Clients, MockModel, or_skip};
-use installed::{callers, claude, codex, install, opencode};
+use axiowl_test_support::{Clients, or_skip};
+use installed::scene::{Scene, header, holds, question, texts};
+use installed::{callers, claude, codex, copilot, opencode};
 use owl::axiowl;
-use serde_json::{Value, json};
-use std::path::PathBuf;
-
-/// A home with every client, a folder to work in, and the model.
-struct Scene {
-    home: ClientHome,
-    cwd: PathBuf,
-    _model: MockModel,
-}
-
-impl Scene {
-    fn new(clients: &Clients) -> Self {
-        let model = MockModel::start();
-        let home = ClientHome::new(clients, &model).expect("a home");
-        install(&home);
-        let cwd = home.project("webshop").expect("a folder");
-        Self {
-            home,
-            cwd,
-            _model: model,
-        }
-    }
-
-    fn discover(&self) {
-        let found = axiowl(&self.home, &["discover", "all"]);
-        assert_eq!(found.code, 0, "{found}");
-    }
-
-    /// A message of the ledger, by whom it is from and to.
-    fn message(&self, from: &str, to: &str) -> Value {
-        let listed = axiowl(&self.home, &["list", "messages", "--json"]).lines("message");
-        let mut fitting = listed
-            .iter()
-            .filter(|line| line["from"] == from && line["to"] == to);
-        let (Some(one), None) = (fitting.next(), fitting.next()) else {
-            let refused = callers(&self.home, "caller_refused");
-            panic!("not one message from {from} to {to}: {listed:?}\n{refused:?}");
-        };
-        one.clone()
-    }
-
-    /// That a question was answered by exactly the session that was asked.
-    fn answered(&self, asker: &str, answerer: &str, answer: &str) -> String {
-        let asked = self.message(asker, answerer);
-        let id = asked["message_id"].as_str().expect("an id").to_owned();
-        let status = axiowl(&self.home, &["message", &id, "--json"]);
-        let stages = status.lines("stage");
-        let has = |stage: &str| stages.iter().any(|line| line["stage"] == stage);
-        assert!(has("seen") && has("replied"), "{status}");
-        let replies = status.lines("reply");
-        assert_eq!(replies.len(), 1, "{status}");
-        let reply = &replies[0];
-        assert_eq!(
-            (&reply["from"], &reply["proof"], &reply["body"]),
-            (&json!(answerer), &json!("proven"), &json!(answer)),
-            "{status}"
-        );
-        // What comes back is for whoever asked, and answers nothing else.
-        let back = self.message(answerer, asker);
-        assert_eq!(back["reply_to"], id, "{back}");
-        id
-    }
-
-    /// That every call was made by one of these sessions, and each made one.
-    fn called(&self, sessions: &[&str]) {
-        let proven = callers(&self.home, "caller_proven");
-        let of = |session: &&str| {
-            let ids = proven
-                .iter()
-                .filter_map(|caller| caller["agent_id"].as_str());
-            ids.filter(|id| id.ends_with(*session)).count()
-        };
-        let each: Vec<usize> = sessions.iter().map(of).collect();
-        assert!(each.iter().all(|calls| *calls > 0), "{each:?} {proven:?}");
-        assert_eq!(each.iter().sum::<usize>(), proven.len(), "{proven:?}");
-        let refused = callers(&self.home, "caller_refused");
-        assert!(refused.is_empty(), "{refused:?}");
-    }
-
-    /// The texts of an OpenCode session, of both sides and of its tools.
-    fn opencode_texts(&self, session: &str) -> Vec<String> {
-        let store = self.home.path().join(".local/share/opencode");
-        let copy = tempfile::tempdir().expect("a folder");
-        for name in ["opencode.db", "opencode.db-wal"] {
-            if store.join(name).exists() {
-                std::fs::copy(store.join(name), copy.path().join(name)).expect("a copy");
-            }
-        }
-        let store = rusqlite::Connection::open(copy.path().join("opencode.db")).expect("a store");
-        let sql = "SELECT data FROM part WHERE session_id = ?1";
-        let mut statement = store.prepare(sql).expect("a statement");
-        let rows = statement.query_map([session], |row| row.get(0));
-        rows.expect("rows").map(|row| row.expect("a row")).collect()
-    }
-}
-
-/// The line with which AxiOwl begins what another agent reads.
-fn header(id: &str, from: &str, provider: &str) -> String {
-    format!("[AxiOwl {id}] from \"{from}\" ({provider}, proven)")
-}
-
-/// Whether some text, as it stands inside a JSON document, holds another.
-fn holds(texts: &[String], part: &str) -> bool {
-    let quoted = part.replace('"', "\\\"");
-    texts
-        .iter()
-        .any(|text| text.contains(&quoted) || text.contains(&quoted.replace('\\', "\\\\")))
-}
-
-fn texts(records: &[Value]) -> Vec<String> {
-    records.iter().map(ToString::to_string).collect()
-}
-
-/// A question that makes the model that reads it answer through a tool.
-fn question(tool: &str, to: &str, answer: &str) -> String {
-    let answer = json!({ "to": to, "body": answer });
-    format!("How far is it?\n@@tool {tool} {answer}")
-}
+use serde_json::json;
 
 #[test]
 fn a_real_claude_code_turn_asks_a_real_opencode_session_and_gets_its_answer() {
@@ -246,4 +130,109 @@ fn of_two_real_sessions_of_one_name_one_is_asked_and_the_other_named() {
     let id = asked["message_id"].as_str().expect("an id");
     let other = texts(&scene.home.claude_records(&older));
     assert!(!holds(&other, id), "the older one was asked");
+}
+
+#[test]
+fn a_real_copilot_turn_asks_a_real_codex_thread_and_is_asked_by_it_and_both_get_their_answer() {
+    let clients = or_skip!(Clients::ensure());
+    let scene = Scene::new(&clients);
+    let keeper = scene
+        .home
+        .codex_exec_session("Keep the shop", &scene.cwd)
+        .expect("a thread");
+    scene
+        .home
+        .codex_name_thread(&keeper, "Shop Keeper")
+        .expect("a name");
+    scene.discover();
+    let tool = "mcp__axiowl__axiowl_send_message";
+    let body = question(tool, "Fix Tests", "the shop is open");
+    let ask = json!({ "to": "Shop Keeper", "body": body, "wait": "reply" });
+    let prompt = format!("@@tool axiowl-axiowl_send_message {ask}");
+    let fixer = copilot(&scene.home, "Fix Tests", &prompt, &scene.cwd);
+    let id = scene.answered("Fix Tests", "Shop Keeper", "the shop is open");
+    scene.called(&[&fixer, &keeper]);
+    let in_keeper = texts(&scene.home.codex_records(&keeper));
+    let from = header(&id, "Fix Tests", "copilot_cli");
+    assert!(holds(&in_keeper, &from), "{in_keeper:?}");
+    let in_fixer = texts(&scene.home.copilot_records(&fixer));
+    assert!(holds(&in_fixer, "the shop is open"), "{in_fixer:?}");
+
+    // The other way round: the session that asked is idle now, and answers.
+    scene.discover();
+    let body = question(
+        "axiowl-axiowl_send_message",
+        "Shop Keeper",
+        "they are green",
+    );
+    let ask = json!({ "to": fixer, "body": body, "wait": "reply" });
+    codex(
+        &scene.home,
+        &keeper,
+        &format!("@@tool axiowl_send_message {ask}"),
+        &scene.cwd,
+    );
+    let listed = axiowl(&scene.home, &["list", "messages", "--json"]).lines("message");
+    let asked = listed
+        .iter()
+        .find(|line| line["from"] == "Shop Keeper" && line["reply_to"].is_null());
+    let id = asked.and_then(|line| line["message_id"].as_str());
+    let id = id.unwrap_or_else(|| panic!("nothing was asked: {listed:?}"));
+    let status = axiowl(&scene.home, &["message", id, "--json"]);
+    let replies = status.lines("reply");
+    assert_eq!(replies.len(), 1, "{status}");
+    assert_eq!(
+        (
+            &replies[0]["from"],
+            &replies[0]["proof"],
+            &replies[0]["body"]
+        ),
+        (
+            &json!("Fix Tests"),
+            &json!("proven"),
+            &json!("they are green")
+        )
+    );
+    scene.called(&[&fixer, &keeper]);
+    let in_fixer = texts(&scene.home.copilot_records(&fixer));
+    let from = header(id, "Shop Keeper", "codex_cli");
+    assert!(holds(&in_fixer, &from), "{in_fixer:?}");
+    let in_keeper = texts(&scene.home.codex_records(&keeper));
+    assert!(holds(&in_keeper, "they are green"), "{in_keeper:?}");
+}
+
+#[test]
+fn an_answer_of_a_real_codex_thread_to_a_copilot_session_it_sees_no_way_to_is_kept_for_it() {
+    let clients = or_skip!(Clients::ensure());
+    let scene = Scene::new(&clients);
+    // Whatever Codex starts does not see Copilot's login, so it finds no way to its sessions.
+    let path = scene.home.path().join(".codex/config.toml");
+    let text = std::fs::read_to_string(&path).expect("codex's configuration");
+    let (seeing_nothing, _) = text
+        .split_once("[mcp_servers.axiowl.env]")
+        .expect("variables");
+    std::fs::write(&path, seeing_nothing).expect("codex's configuration");
+    let keeper = scene
+        .home
+        .codex_exec_session("Keep the shop", &scene.cwd)
+        .expect("a thread");
+    scene
+        .home
+        .codex_name_thread(&keeper, "Shop Keeper")
+        .expect("a name");
+    scene.discover();
+    let tool = "mcp__axiowl__axiowl_send_message";
+    let body = question(tool, "Fix Tests", "the shop is open");
+    let ask = json!({ "to": "Shop Keeper", "body": body, "wait": "reply" });
+    let prompt = format!("@@tool axiowl-axiowl_send_message {ask}");
+    let fixer = copilot(&scene.home, "Fix Tests", &prompt, &scene.cwd);
+    scene.answered("Fix Tests", "Shop Keeper", "the shop is open");
+    scene.called(&[&fixer, &keeper]);
+    let back = scene.message("Shop Keeper", "Fix Tests");
+    assert_eq!(back["stage"], "refused", "{back}");
+    // Whoever answered knows where the answer is, and whoever asked has it.
+    let told = texts(&scene.home.codex_records(&keeper));
+    assert!(holds(&told, "kept in the inbox of Fix Tests"), "{told:?}");
+    let in_fixer = texts(&scene.home.copilot_records(&fixer));
+    assert!(holds(&in_fixer, "the shop is open"), "{in_fixer:?}");
 }

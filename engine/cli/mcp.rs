@@ -73,7 +73,7 @@ impl Desk for Counter {
                 None => rejection.to_string(),
             })?;
         let id = accepted.line.message_id;
-        let mut receipt = output::stage(&accepted.line);
+        let mut receipt = output::stage(accepted.kept.as_ref().unwrap_or(&accepted.line));
         if let Some(wanted) = wanted {
             let last = wait(&pipeline, id, wanted, stopped)?;
             receipt = last.map_or(receipt, |line| output::stage(&line));

@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "each test file uses the part it needs")]
 
+pub mod scene;
+
 use axiowl_test_support::{ClientHome, Finished};
 use serde_json::{Value, json};
 use std::ffi::OsStr;
@@ -39,8 +41,16 @@ pub fn install(home: &ClientHome) {
     });
     let path = home.path().join(".codex/config.toml");
     let text = std::fs::read_to_string(&path).expect("codex's configuration");
+    // Whether Copilot can be sent to depends on its login, so whoever looks has to see that.
+    let login: String = home
+        .env()
+        .iter()
+        .filter(|(name, _)| name.starts_with("COPILOT_"))
+        .map(|(name, value)| format!("{name} = {value:?}\n"))
+        .collect();
     let server = format!(
-        "\n[mcp_servers.axiowl]\ncommand = {AXIOWL:?}\nargs = [\"mcp\"]\ntool_timeout_sec = {PATIENCE}\nstartup_timeout_sec = 60\n"
+        "\n[mcp_servers.axiowl]\ncommand = {AXIOWL:?}\nargs = [\"mcp\"]\ntool_timeout_sec = {PATIENCE}\nstartup_timeout_sec = 60\n\
+         [mcp_servers.axiowl.env]\n{login}"
     );
     std::fs::write(&path, text + server.as_str()).expect("codex's configuration");
 

@@ -25,6 +25,7 @@ mod evidence_log;
 mod follow;
 mod guard;
 pub mod identity;
+mod kept;
 mod ledger;
 mod limits;
 mod pass;

@@ -1,10 +1,11 @@
 //! What a caller asks for and what it gets back: the request to send, and the receipt.
 
 use crate::edge::Target;
+use crate::ledger::NewMessage;
 use crate::rejection::Why;
 use crate::resolve::SenderClaim;
 use crate::sender::Sender;
-use axiowl_model::{MessageId, StageLine};
+use axiowl_model::{Evidence, MessageId, Stage, StageLine, Timestamp};
 use std::time::Duration;
 
 /// Longest target or sender text that is looked up.
@@ -105,8 +106,42 @@ pub struct Accepted {
     pub answers: Option<MessageId>,
     /// That message's new line `replied`, where this one proves it.
     pub replied: Option<StageLine>,
+    /// The line that says that this answer is only kept in its target's inbox, and why.
+    pub kept: Option<StageLine>,
     /// Why no worker could be started now; the next command tries again.
     pub worker_problem: Option<String>,
     /// Nothing was stored.
     pub dry_run: bool,
+}
+
+impl Accepted {
+    /// What a dry run gives back.
+    pub(crate) fn preview(new: NewMessage, at: Timestamp) -> Self {
+        let line = StageLine {
+            message_id: new.id,
+            run_id: new.run_id,
+            stage: Stage::Accepted,
+            at,
+            provider: new.target.key.provider.clone(),
+            provider_session_id: new.target.key.session.clone(),
+            display_name: new.target.display_name.clone(),
+            route: String::new(),
+            evidence: Evidence::new("dry_run", "nothing was stored or sent"),
+            reason: new.kept.unwrap_or_default(),
+            also_matching: new.also_matching.clone(),
+        };
+        Self {
+            line,
+            sender: new.sender,
+            target: new.target,
+            also_matching: new.also_matching,
+            sender_also: Vec::new(),
+            visible_body: new.visible_body,
+            answers: new.reply_to,
+            replied: None,
+            kept: None,
+            worker_problem: None,
+            dry_run: true,
+        }
+    }
 }

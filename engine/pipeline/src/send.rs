@@ -5,6 +5,7 @@
 use crate::body::{self, RelayHeader};
 use crate::edge::Target;
 use crate::guard;
+use crate::kept::kept;
 use crate::ledger::{LedgerError, Message, NewMessage};
 use crate::pipeline::Pipeline;
 use crate::rejection::{Rejection, Why};
@@ -12,7 +13,7 @@ use crate::reply;
 use crate::request::{Accepted, SendRequest};
 use crate::resolve::{ResolvedTarget, Resolver, SenderClaim};
 use crate::sender::{Hop, OPERATOR, Sender, SenderKind, operator_key};
-use axiowl_model::{MessageId, RunId, SessionKey, Stage, StageLine, Timestamp};
+use axiowl_model::{MessageId, RunId, SessionKey, Stage};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -124,7 +125,7 @@ impl Pipeline {
             turn,
             relayed,
         };
-        let (target, also_matching) = find_target(&resolver, request, &causes)?;
+        let (target, also_matching, kept) = find_target(&resolver, request, &causes, &sender)?;
         let answers = causes.answers(&target);
         let hops = causes.hops();
         let limits = self.limits();
@@ -143,10 +144,11 @@ impl Pipeline {
             reply_to: answers,
             hops,
             also_matching,
+            kept,
             expires_in: request.timeout.unwrap_or(limits.expiry),
         };
         let accepted = if request.dry_run {
-            Ok(preview(new, self.ledger().now()))
+            Ok(Accepted::preview(new, self.ledger().now()))
         } else {
             self.accept(new)
         };
@@ -183,6 +185,13 @@ impl Pipeline {
         };
         let worker_problem = if new.target.key == operator_key() {
             None
+        } else if let Some(line) = &taken.kept {
+            self.note(
+                id,
+                "answer_kept",
+                json!({"stage": line.stage, "reason": line.reason}),
+            );
+            None
         } else {
             self.have_served(id, &new.target.key)
         };
@@ -196,6 +205,7 @@ impl Pipeline {
             visible_body: new.visible_body,
             answers: new.reply_to,
             replied,
+            kept: taken.kept,
             worker_problem,
             dry_run: false,
         })
@@ -286,11 +296,14 @@ impl Causes {
     }
 
     fn goes_back(&self, target: &Target) -> bool {
-        let causes = [&self.original, &self.carried, &self.turn];
-        causes
-            .into_iter()
-            .flatten()
+        self.questions()
             .any(|cause| reply::goes_back(cause, &target.key))
+    }
+
+    /// What the new one may be an answer to.
+    fn questions(&self) -> impl Iterator<Item = &Message> {
+        let questions = [&self.original, &self.carried, &self.turn];
+        questions.into_iter().flatten()
     }
 
     /// The longest way that leads here, so that an old `reply_to` cannot shorten it.
@@ -301,19 +314,20 @@ impl Causes {
     }
 }
 
+/// The target, other rows that its name fitted, and why it can only be kept for the target.
 fn find_target(
     resolver: &Resolver<'_>,
     request: &SendRequest,
     causes: &Causes,
-) -> Result<(Target, Vec<String>), Why> {
+    sender: &Sender,
+) -> Result<(Target, Vec<String>, Option<String>), Why> {
     let text = request.to.trim();
     let back = causes.original.as_ref().map(|original| &original.sender);
-    let operator_asked = [&causes.original, &causes.carried, &causes.turn]
-        .into_iter()
-        .flatten()
+    let operator_asked = causes
+        .questions()
         .any(|cause| cause.sender.kind == SenderKind::Operator);
     // The name in a header stands for that sender, whoever else is called so.
-    let address = back.filter(|sender| text.is_empty() || is_called(sender, text));
+    let address = back.filter(|sender| text.is_empty() || sender.is_called(text));
     let text = match address.map(Sender::return_address) {
         Some(Some(key)) if key == operator_key() => OPERATOR.to_owned(),
         Some(Some(key)) => key.to_string(),
@@ -335,20 +349,22 @@ fn find_target(
             cwd: String::new(),
             home: String::new(),
         };
-        return Ok((inbox, Vec::new()));
+        return Ok((inbox, Vec::new(), None));
     }
-    let ResolvedTarget { row, also } = resolver.target(&text)?;
+    let ResolvedTarget { row, also } = match resolver.target(&text) {
+        Ok(found) => found,
+        Err(why) => {
+            let kept = kept(&why, &text, sender, causes.questions()).ok_or(why)?;
+            return Ok((kept.target, Vec::new(), Some(kept.reason)));
+        }
+    };
     let target = Target {
         key: row.key,
         display_name: row.display_name,
         cwd: row.cwd,
         home: row.home,
     };
-    Ok((target, also))
-}
-
-fn is_called(sender: &Sender, text: &str) -> bool {
-    sender.name.trim() == text || body::shown(&sender.name) == text
+    Ok((target, also, None))
 }
 
 fn claimed(sender: &Sender) -> Sender {
@@ -359,34 +375,6 @@ fn claimed(sender: &Sender) -> Sender {
         },
         reason: "relayed header".into(),
         ..sender.clone()
-    }
-}
-
-fn preview(new: NewMessage, at: Timestamp) -> Accepted {
-    let line = StageLine {
-        message_id: new.id,
-        run_id: new.run_id,
-        stage: Stage::Accepted,
-        at,
-        provider: new.target.key.provider.clone(),
-        provider_session_id: new.target.key.session.clone(),
-        display_name: new.target.display_name.clone(),
-        route: String::new(),
-        evidence: axiowl_model::Evidence::new("dry_run", "nothing was stored or sent"),
-        reason: String::new(),
-        also_matching: new.also_matching.clone(),
-    };
-    Accepted {
-        line,
-        sender: new.sender,
-        target: new.target,
-        also_matching: new.also_matching,
-        sender_also: Vec::new(),
-        visible_body: new.visible_body,
-        answers: new.reply_to,
-        replied: None,
-        worker_problem: None,
-        dry_run: true,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Who a message is from, as far as that is known, and the stations it came through.
 //! Holds no lookup: [`crate::resolve`] finds out, this says what was found.
 
+use crate::body::shown;
 use axiowl_model::{LOCAL_NODE, SessionKey, clip};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -105,6 +106,11 @@ impl Sender {
             SenderKind::Operator => Some(operator_key()),
             _ => self.key.clone(),
         }
+    }
+
+    /// Whether a text is its name, or its name as a header shows it.
+    pub(crate) fn is_called(&self, text: &str) -> bool {
+        self.name.trim() == text || shown(&self.name) == text
     }
 
     /// This sender as a station on the way of a later message.

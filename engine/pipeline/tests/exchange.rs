@@ -5,6 +5,7 @@ mod fake;
 use axiowl_model::SessionKey;
 use axiowl_pipeline::identity::ProvenSender;
 use axiowl_pipeline::{Inbox, OPERATOR, SendRequest, SenderClaim};
+use axiowl_registry::NewAgent;
 use fake::{PaperEdge, State, key, proven, run_worker};
 use std::sync::{Arc, Mutex};
 
@@ -268,4 +269,109 @@ fn endless_exchanges_end() {
         assert!(sent < 50);
     };
     assert_eq!((sent, rejection.code()), (6, "hop_limit"));
+}
+
+/// Who asked, once nothing proves a way to it any more, or it is not known any more.
+fn unreachable(state: &State, gone: bool) {
+    let registry = state.registry();
+    if gone {
+        registry.remove(&key("a").to_string(), None).unwrap();
+        return;
+    }
+    let row = NewAgent {
+        sendable: false,
+        ..fake::agent("Alpha", key("a"))
+    };
+    registry.add_agent(&row).unwrap();
+}
+
+#[test]
+fn an_answer_to_whom_no_way_leads_settles_the_question_and_is_kept_for_its_asker() {
+    for gone in [false, true] {
+        for to in ["", "Alpha"] {
+            let state = State::new();
+            state.agent("Alpha", "a");
+            state.agent("Beta", "b");
+            let asked = state.send(&from(proven("a", "Alpha"), "Beta")).unwrap();
+            let asked = asked.line.message_id;
+            unreachable(&state, gone);
+            let reply = SendRequest {
+                reply_to: Some(asked),
+                ..from(proven("b", "Beta"), to)
+            };
+            let reply = state.send(&reply).unwrap();
+            let id = reply.line.message_id;
+            assert!(reply.replied.is_some(), "gone {gone}, to {to:?}");
+            assert_eq!(state.stage_words(asked), ["accepted_by_axiowl", "replied"]);
+            let kept = reply.kept.expect("a line that says so");
+            assert_eq!(kept.stage.as_str(), "refused");
+            assert!(kept.reason.contains("axiowl_inbox"), "{}", kept.reason);
+            assert_eq!(state.stage_words(id), ["accepted_by_axiowl", "refused"]);
+            assert_eq!(state.event_words(id).last().unwrap(), "answer_kept");
+            let inbox = state.ledger().inbox(&Inbox::Session(key("a")), None);
+            let inbox = inbox.unwrap();
+            assert_eq!(inbox.len(), 1);
+            assert_eq!((inbox[0].id, &*inbox[0].body), (id, "hello"));
+            assert_eq!(state.ledger().replies_to(asked).unwrap().len(), 1);
+            // It is handed to nobody: not now, and not by whoever looks for work later.
+            assert_eq!(state.started.0.lock().unwrap().as_slice(), [asked]);
+            assert!(!state.pipeline().resume_abandoned().unwrap().contains(&id));
+        }
+    }
+}
+
+#[test]
+fn an_answer_in_the_turn_of_its_question_is_kept_without_naming_the_question() {
+    let state = State::new();
+    state.agent("Alpha", "a");
+    state.agent("Beta", "b");
+    let asked = state.send(&from(proven("a", "Alpha"), "Beta")).unwrap();
+    let id = asked.line.message_id;
+    unreachable(&state, false);
+    let (pipeline, replies) = (state.pipeline(), Arc::new(Mutex::new(Vec::new())));
+    let got = Arc::clone(&replies);
+    let edge = state.edge().hook(move |point, _| {
+        if point == "seen" {
+            let reply = from(proven("b", "Beta"), "Alpha");
+            got.lock().unwrap().push(pipeline.send(&reply).unwrap());
+        }
+    });
+    state.work(id, &edge).unwrap();
+    let reply = replies.lock().unwrap().pop().unwrap();
+    assert_eq!(reply.answers, Some(id));
+    assert!(reply.replied.is_some() && reply.kept.is_some());
+}
+
+#[test]
+fn only_the_answer_to_a_proven_asker_is_kept() {
+    let state = State::new();
+    for (name, session) in [("Alpha", "a"), ("Beta", "b"), ("Gamma", "c")] {
+        state.agent(name, session);
+    }
+    let ask = |claim| state.send(&from(claim, "Beta")).unwrap().line.message_id;
+    let asked = ask(proven("a", "Alpha"));
+    let claimed = ask(SenderClaim::Text(key("a").to_string()));
+    unreachable(&state, false);
+    let answer = |claim: SenderClaim, to: &str, reply_to| {
+        let reply = SendRequest {
+            reply_to,
+            ..from(claim, to)
+        };
+        state.send(&reply).map(|reply| reply.line.message_id)
+    };
+    let refused = |claim, reply_to, what: &str| {
+        let rejection = answer(claim, "Alpha", reply_to).expect_err(what);
+        assert_eq!(rejection.code(), "target_not_sendable", "{what}");
+    };
+    refused(proven("b", "Beta"), None, "no answer to anything");
+    refused(proven("c", "Gamma"), Some(asked), "another one's answer");
+    refused(SenderClaim::Text("Beta".into()), Some(asked), "a claim");
+    refused(proven("b", "Beta"), Some(claimed), "nobody proven asked");
+    assert_eq!(state.stage_words(asked), ["accepted_by_axiowl"]);
+    // What a person switched off gets nothing.
+    let off = key("a").to_string();
+    state.registry().set_enabled(&off, None, false).unwrap();
+    refused(proven("b", "Beta"), Some(asked), "switched off");
+    let inbox = state.ledger().inbox(&Inbox::Session(key("a")), None);
+    assert!(inbox.unwrap().is_empty());
 }

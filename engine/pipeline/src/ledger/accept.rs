@@ -34,6 +34,8 @@ pub(crate) struct NewMessage {
     pub hops: Vec<Hop>,
     /// Other rows the target text fitted.
     pub also_matching: Vec<String>,
+    /// Why it is an answer that nobody may hand over and that only its target's inbox holds.
+    pub kept: Option<String>,
     /// How long it may wait to be handed over.
     pub expires_in: Duration,
 }
@@ -42,6 +44,8 @@ pub(crate) struct NewMessage {
 #[derive(Debug, Clone)]
 pub(crate) struct Taken {
     pub line: StageLine,
+    /// The line of an answer that is only kept.
+    pub kept: Option<StageLine>,
     /// The line of the answered message, or why it stays as it is; `None` for no answer.
     pub answered: Option<Result<StageLine, String>>,
 }
@@ -76,7 +80,16 @@ impl Ledger {
                 Some(original) => Some(settle_answered(tx, at, original, new)?),
                 None => None,
             };
-            Ok(Ok(Taken { line, answered }))
+            // In the same write, so that no worker ever finds it waiting.
+            let kept = match &new.kept {
+                Some(reason) => stages::step(tx, at, new.id, new.run_id, Step::refused(reason))?,
+                None => None,
+            };
+            Ok(Ok(Taken {
+                line,
+                kept,
+                answered,
+            }))
         })
     }
 }

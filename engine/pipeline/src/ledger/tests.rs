@@ -34,6 +34,7 @@ fn new(session: &str) -> NewMessage {
         reply_to: None,
         hops: Vec::new(),
         also_matching: vec!["some_cli:local:other".into()],
+        kept: None,
         expires_in: Duration::from_secs(60),
     }
 }
