@@ -78,4 +78,20 @@ impl ClientHome {
         let tmux = skip::program("tmux")?;
         ClaudeTui::open(self, &tmux, name, cwd, arguments)
     }
+
+    /// Opens Claude Code's own list of sessions in a terminal and picks the one on top, by its
+    /// title and id.
+    ///
+    /// # Errors
+    /// As [`Self::claude_tui`].
+    pub fn claude_tui_picked(
+        &self,
+        picked: (&str, &str),
+        cwd: &Path,
+        arguments: &[&str],
+    ) -> Result<ClaudeTui, DriveError> {
+        self.trust(cwd)?;
+        let tmux = skip::program("tmux")?;
+        ClaudeTui::pick(self, &tmux, picked, cwd, arguments)
+    }
 }

@@ -76,6 +76,57 @@ impl ClaudeTui {
         }
     }
 
+    /// Opens the list of sessions and picks the one on top, which is to be `session`.
+    pub(crate) fn pick(
+        home: &ClientHome,
+        tmux: &Path,
+        (title, session): (&str, &str),
+        cwd: &Path,
+        arguments: &[&str],
+    ) -> Result<Self, DriveError> {
+        let tmux = Tmux::new(home, tmux, cwd)?;
+        let claude = home.clients().claude();
+        let mut words = vec![claude.to_string_lossy().into_owned()];
+        words.extend(arguments.iter().map(|word| (*word).to_owned()));
+        words.push("--resume".to_owned());
+        let pid = tmux.start(&words)?;
+        let record = home
+            .path()
+            .join(format!(".claude/sessions/{}.json", pid.as_raw_nonzero()));
+        let open = Self {
+            tmux,
+            pid,
+            record,
+            session: session.to_owned(),
+        };
+        let late = |what: String| DriveError::Deadline {
+            what,
+            within: RUN_DEADLINE,
+            output: open.screen(),
+        };
+        poll(RUN_DEADLINE, || open.screen().contains(title).then_some(()))
+            .ok_or_else(|| late(format!("{title} in the list of sessions")))?;
+        open.press("Enter")?;
+        open.turned_to(session)?;
+        Ok(open)
+    }
+
+    /// Waits until the client says that it has turned to a session and is idle.
+    ///
+    /// # Errors
+    /// [`DriveError::Deadline`] with the screen's text.
+    pub fn turned_to(&self, session: &str) -> Result<(), DriveError> {
+        let turned = poll(RUN_DEADLINE, || {
+            let record = self.record();
+            (record["sessionId"] == session && record["status"] == "idle").then_some(())
+        });
+        turned.ok_or_else(|| DriveError::Deadline {
+            what: format!("the session {session} in {}", self.record()),
+            within: RUN_DEADLINE,
+            output: self.screen(),
+        })
+    }
+
     /// The session's id when it was opened; `/clear` changes what [`Self::record`] says.
     pub fn session_id(&self) -> &str {
         &self.session
