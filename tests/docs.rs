@@ -133,7 +133,7 @@ fn every_command_the_readme_shows_is_one_the_program_takes() {
     let readme = read("README.md");
     for line in readme.lines().filter(|line| line.starts_with("axiowl ")) {
         let line = line
-            .split("  #")
+            .split(" #")
             .next()
             .unwrap_or_default()
             .replace("<id>", "x");

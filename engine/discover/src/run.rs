@@ -1,24 +1,27 @@
 //! One rule, one world: reads, assembles, judges, reports.
 
-use crate::assemble::{Assembled, NO_SESSION_ID, assemble, fill};
+mod demands;
+mod report;
+
+pub use report::{Report, SourceCount};
+
+use crate::assemble::{Assembled, assemble, fill};
 use crate::copies::{self, Candidate};
 use crate::coverage::Coverage;
-use crate::drift;
 use crate::folders::Folders;
-use crate::gaps::Gaps;
 use crate::judge::Bench;
 use crate::one;
 use crate::policy::{Names, Reviewer, Spent};
 use crate::readings::Readings;
 use axiowl_lang::fields::row_fields;
-use axiowl_lang::guard::guards;
 use axiowl_lang::load::LoadedRule;
-use axiowl_lang::source::{Source, Then};
-use axiowl_model::{DiscoveredAgent, Issue, LOCAL_NODE, Step, Verdict, codes};
+use axiowl_model::{DiscoveredAgent, Issue, LOCAL_NODE, Step, codes};
 use axiowl_sources::read::{COPY_BYTES, ReadOptions, Tables, read_all};
 use axiowl_sources::timings::timed;
 use axiowl_sources::{Cancel, Name, Row, Timings, World};
+use demands::{missing_guard, strong_fields};
 use rayon::prelude::*;
+use report::report;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -74,68 +77,6 @@ impl Default for Options {
     }
 }
 
-/// What was read from one source.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SourceCount {
-    /// Files its patterns matched.
-    pub files_matched: usize,
-    /// Files opened.
-    pub files_read: usize,
-    /// Rows they gave.
-    pub rows: usize,
-}
-
-/// The outcome of one rule over one world.
-#[derive(Debug, Clone)]
-pub struct Report {
-    /// Provider key.
-    pub provider: String,
-    /// Node.
-    pub node: String,
-    /// Sessions, ordered by id.
-    pub agents: Vec<DiscoveredAgent>,
-    /// Rows that do not belong to this surface, by reason.
-    pub dropped: BTreeMap<String, usize>,
-    /// What went wrong, in a fixed order.
-    pub issues: Vec<Issue>,
-    /// How well the rule fits.
-    pub verdict: Verdict,
-    /// What was not understood, in numbers.
-    pub gaps: Gaps,
-    /// Everything could be read: absence means something.
-    pub complete: bool,
-    /// The run looked for one session.
-    pub targeted: bool,
-    /// What each source gave.
-    pub sources: BTreeMap<String, SourceCount>,
-    /// Whether any of the rule's roots exists.
-    pub present: bool,
-}
-
-impl Report {
-    /// The report of a rule of which nothing has changed: in numbers, without the sessions.
-    pub fn of_before(
-        provider: &str,
-        node: &str,
-        dropped: BTreeMap<String, usize>,
-        verdict: Verdict,
-    ) -> Self {
-        Self {
-            provider: provider.to_owned(),
-            node: node.to_owned(),
-            agents: Vec::new(),
-            dropped,
-            issues: Vec::new(),
-            verdict,
-            gaps: Gaps::default(),
-            complete: true,
-            targeted: false,
-            sources: BTreeMap::new(),
-            present: true,
-        }
-    }
-}
-
 /// One session with the row it was judged by.
 pub struct Found {
     /// The judged session.
@@ -150,80 +91,6 @@ pub struct Found {
 pub fn discover(loaded: &LoadedRule, world: &World, options: &Options) -> Report {
     let judgement = judge_all(loaded, world, options, None, false);
     report(loaded, world, options, judgement)
-}
-
-fn report(loaded: &LoadedRule, world: &World, options: &Options, judgement: Judgement) -> Report {
-    let Judgement {
-        tables,
-        candidates,
-        dropped,
-        mut issues,
-        untested,
-        unjudged,
-        withheld,
-    } = judgement;
-    let rule = &loaded.rule;
-    let missing: Vec<String> = tables
-        .tables
-        .iter()
-        .flat_map(|(name, table)| {
-            table
-                .missing_columns
-                .iter()
-                .map(move |column| (name, column))
-        })
-        .filter(|(name, column)| !optional(loaded, name, column))
-        .map(|(name, column)| format!("{name}.{column}"))
-        .collect();
-    let without_id = dropped.get(NO_SESSION_ID).copied().unwrap_or(0);
-    let mut fit = drift::judge(&drift::Seen {
-        loaded,
-        world,
-        tables: &tables,
-        missing,
-        untested: &untested,
-        agents: candidates.iter().map(|c| &c.judged.agent).collect(),
-        dropped: &dropped,
-        without_id,
-        unjudged,
-        withheld,
-        failed: issues.iter().any(|i| i.code == codes::POLICY_FAILED),
-    });
-    let mut agents: Vec<DiscoveredAgent> = candidates.into_iter().map(|c| c.judged.agent).collect();
-    if let Some(target) = &options.target {
-        agents.retain(|agent| is_target(agent, target));
-    }
-    agents.sort_by(|a, b| a.key.cmp(&b.key));
-    issues.append(&mut fit.issues);
-    issues.extend(tables.issues.iter().cloned());
-    issues.sort();
-    issues.dedup();
-    Report {
-        provider: rule.provider.value.clone(),
-        node: options.node.clone(),
-        agents,
-        dropped,
-        issues,
-        verdict: fit.verdict,
-        gaps: std::mem::take(&mut fit.gaps),
-        complete: !fit.lost
-            && unjudged == 0
-            && tables.tables.values().all(|table| !table.incomplete),
-        targeted: options.target.is_some(),
-        present: tables.unread_root_exists || tables.tables.values().any(|table| table.root_exists),
-        sources: tables
-            .tables
-            .iter()
-            .map(|(name, table)| {
-                let count = SourceCount {
-                    files_matched: table.files_matched,
-                    files_read: table.files_read,
-                    rows: table.rows.len(),
-                };
-                (name.clone(), count)
-            })
-            .collect(),
-    }
 }
 
 /// The row of one session, by exact session id. Files that cannot hold it are not read.
@@ -477,83 +344,6 @@ fn judge_read(
         unjudged: unjudged.len(),
         withheld: withheld.is_some(),
     }
-}
-
-/// The fields that are strong name candidates, as (source, field): a file in which one stands
-/// needs no further look.
-fn strong_fields(loaded: &LoadedRule) -> BTreeSet<(String, String)> {
-    let rule = &loaded.rule;
-    let strong = rule
-        .name
-        .iter()
-        .flat_map(|n| &n.candidates)
-        .filter(|c| !c.weak);
-    let mut out = BTreeSet::new();
-    for candidate in strong {
-        let from = candidate.from.value.as_str();
-        // Others are read as far in any case.
-        let whole =
-            |source: &Source| matches!(source, Source::Jsonl(source) if source.then == Then::Whole);
-        for (name, source) in rule.sources.iter().filter(|(_, source)| whole(source)) {
-            let joined = rule.rows.join.iter().flatten().any(|join| {
-                join.with.value == *name
-                    && from
-                        .strip_prefix(&join.name.value)
-                        .is_some_and(|rest| rest.starts_with('.'))
-            });
-            let field = if joined {
-                from.rsplit('.').next().unwrap_or(from)
-            } else {
-                from
-            };
-            if source.fields().contains(&field) {
-                out.insert((name.clone(), field.to_owned()));
-            }
-        }
-    }
-    out
-}
-
-/// A column that a barring status, a kind or the filter reads is absent from a source that
-/// gives rows: then nothing of that source can be told from what would have been barred. A
-/// column that may be absent (`?`) is one that older generations of the store do not have.
-fn missing_guard(loaded: &LoadedRule, tables: &Tables) -> Option<String> {
-    let mut missing = BTreeSet::new();
-    for base in loaded.rule.rows.from.iter().flat_map(|from| from.iter()) {
-        let Some(table) = tables.tables.get(&base.value) else {
-            continue;
-        };
-        for guard in guards(&loaded.rule) {
-            let columns: Vec<&String> = guard
-                .any_of
-                .iter()
-                .filter(|(source, _)| *source == base.value)
-                .map(|(_, column)| column)
-                .collect();
-            let gone = |column: &&String| {
-                table.missing_columns.contains(*column) && !optional(loaded, &base.value, column)
-            };
-            if !columns.is_empty() && columns.iter().all(gone) {
-                missing.insert(format!("{}.{}", base.value, guard.field));
-            }
-        }
-    }
-    let missing: Vec<String> = missing.into_iter().collect();
-    (!missing.is_empty()).then(|| {
-        format!(
-            "{} is absent, and it decides who may be enrolled",
-            missing.join(", ")
-        )
-    })
-}
-
-fn optional(loaded: &LoadedRule, source: &str, column: &str) -> bool {
-    let columns = match loaded.rule.sources.get(source) {
-        Some(Source::Sqlite(sqlite)) => &sqlite.columns,
-        Some(Source::Tsv(table)) => &table.columns,
-        _ => return false,
-    };
-    columns.get(column).is_some_and(|kind| kind.optional)
 }
 
 #[cfg(test)]

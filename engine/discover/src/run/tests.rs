@@ -4,6 +4,7 @@ use super::*;
 use axiowl_lang::load::{Layer, RuleFolder, load};
 use axiowl_lang::trust::{Withheld, executables};
 use axiowl_lang::world_spec::WorldSpec;
+use axiowl_model::Verdict;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
