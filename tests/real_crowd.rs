@@ -6,11 +6,15 @@ mod installed;
 mod owl;
 mod program;
 
-use axiowl_test_support::{Clients, or_skip};
+use axiowl_test_support::{Clients, or_skip, poll};
 use installed::scene::{Scene, header, holds, question, texts};
 use installed::{callers, claude, codex, opencode, turn};
 use owl::axiowl;
 use serde_json::json;
+use std::time::Duration;
+
+/// How long what the whole ring leads to may take.
+const PATIENT: Duration = Duration::from_secs(360);
 
 #[test]
 fn a_loop_of_three_real_agents_is_stopped_where_it_would_close() {
@@ -34,6 +38,13 @@ fn a_loop_of_three_real_agents_is_stopped_where_it_would_close() {
     let first = json!({ "to": "Stock Feed", "body": second, "wait": "turn" });
     let prompt = format!("@@tool mcp__axiowl__axiowl_send_message {first}");
     let review = claude(&scene.home, "Design Review", &prompt, &scene.cwd);
+    // Each waits for the next one's turn; on a busy machine it may have stopped waiting.
+    let stopped = poll(PATIENT, || {
+        let rejected = !callers(&scene.home, "rejected").is_empty();
+        let told = texts(&scene.home.codex_records(&keeper));
+        (rejected && holds(&told, "in a circle")).then_some(())
+    });
+    assert!(stopped.is_some(), "nothing stopped the ring");
     scene.called(&[&review, &feed, &keeper]);
     scene.message("Design Review", "Stock Feed");
     scene.message("Stock Feed", "Shop Keeper");
