@@ -5,6 +5,7 @@
 mod owl;
 mod program;
 
+use axiowl_test_support::CodexTui;
 use axiowl_test_support::{ClaudeTui, ClientHome, Clients, DriveError, MockModel, Running, Skip};
 use axiowl_test_support::{or_skip, poll};
 use owl::{Owl, proven_line, stage, stages};
@@ -251,4 +252,136 @@ fn a_codex_thread_that_codex_exec_works_in_is_refused_and_stays_untouched() {
     // What was queued for such a run would be lost with it.
     model.release("gate");
     drop(running);
+}
+
+/// Records of a thread's rollout that carry a message's own id.
+fn client_ids(home: &ClientHome, thread: &str, message: &str) -> usize {
+    let records = home.codex_records(thread);
+    let ours = |record: &&Value| record["payload"]["item"]["client_id"] == message;
+    records.iter().filter(ours).count()
+}
+
+/// Sends to an open thread that is idle, and to the same thread at work; ends with the second
+/// turn done.
+fn idle_and_busy(owl: &Owl<'_>, home: &ClientHome, model: &MockModel, tui: &CodexTui<'_>) {
+    let thread = tui.thread();
+    let (run, lines) = owl.send(thread, "Is the checkout done?");
+    assert_eq!(run.code, 0, "{run}");
+    for name in ["submitted", "seen", "turn_done"] {
+        assert!(stages(&lines).contains(&name), "no {name}: {run}");
+    }
+    let idle = lines[0]["message_id"].as_str().expect("an id").to_owned();
+    let record = proven_line(home, stage(&lines, "seen"));
+    assert_eq!(record["payload"]["item"]["client_id"], idle.as_str());
+    let done = proven_line(home, stage(&lines, "turn_done"));
+    assert_eq!(done["payload"]["type"], "task_complete");
+    assert_eq!(done["payload"]["turn_id"], record["payload"]["turn_id"]);
+    assert_eq!(client_ids(home, thread, &idle), 1);
+    assert_eq!(model.asked(&idle).len(), 1, "the model was asked once");
+    let shown = || tui.screen().contains("Is the checkout done?").then_some(());
+    poll(PATIENT, shown).unwrap_or_else(|| panic!("not shown: {}", tui.screen()));
+
+    // At work: it waits in the queue, and the running turn is not cut short.
+    tui.type_line(".@@hold gate").expect("typed");
+    model
+        .wait_for(|request| request.asks("@@hold gate"), PATIENT)
+        .expect("the turn runs");
+    let busy = hand_in(owl, thread, "And the basket?");
+    let lines = reached(owl, &busy, "queued");
+    assert!(!stages(&lines).contains(&"seen"), "{lines:?}");
+    assert!(model.asked(&busy).is_empty(), "no model saw it yet");
+    assert_eq!(client_ids(home, thread, &busy), 0);
+    model.release("gate");
+    let lines = reached(owl, &busy, "turn_done");
+    assert_eq!(client_ids(home, thread, &busy), 1);
+    assert_eq!(model.asked(&busy).len(), 1, "{lines:?}");
+    let aborted = |record: &Value| record["payload"]["type"] == "turn_aborted";
+    assert!(!home.codex_records(thread).iter().any(aborted));
+}
+
+#[test]
+fn an_open_codex_terminal_gets_the_message_once_idle_and_busy_and_gives_it_back_when_killed() {
+    let clients = or_skip!(Clients::ensure());
+    let model = MockModel::start();
+    let home = ClientHome::new(&clients, &model).expect("a home");
+    let owl = Owl::new(&home);
+    let cwd = home.project("webshop").expect("a folder");
+    let tui = or_skip!(missing(home.codex_tui(
+        "hello from a terminal",
+        &cwd,
+        false
+    )));
+    let thread = tui.thread().to_owned();
+    owl.discover();
+    idle_and_busy(&owl, &home, &model, &tui);
+
+    // Killed before it came to the message: nobody else may read it by surprise.
+    tui.type_line(".@@hold grave").expect("typed");
+    model
+        .wait_for(|request| request.asks("@@hold grave"), PATIENT)
+        .expect("the turn runs");
+    let lost = hand_in(&owl, &thread, "Too late");
+    reached(&owl, &lost, "queued");
+    tui.crash();
+    let lines = reached(&owl, &lost, "refused");
+    let reason = stage(&lines, "refused")["reason"].as_str();
+    assert!(
+        reason.is_some_and(|reason| reason.contains("taken back")),
+        "{lines:?}"
+    );
+    model.release("grave");
+
+    // The lock file is still there, its holder is not: nobody has it open.
+    let (run, lines) = owl.send(&thread, "Are you back?");
+    assert_eq!(run.code, 0, "{run}");
+    let route = stage(&lines, "turn_done")["route"].as_str();
+    assert!(
+        route.is_some_and(|route| route.contains("thread/resume")),
+        "{run}"
+    );
+    assert!(model.asked(&lost).is_empty() && client_ids(&home, &thread, &lost) == 0);
+}
+
+#[test]
+fn a_codex_thread_in_the_shared_daemon_gets_the_message_once_idle_and_busy() {
+    let clients = or_skip!(Clients::ensure());
+    let model = MockModel::start();
+    let home = ClientHome::new(&clients, &model).expect("a home");
+    let owl = Owl::new(&home);
+    let cwd = home.project("webshop").expect("a folder");
+    let tui = or_skip!(missing(home.codex_tui("hello from the daemon", &cwd, true)));
+    owl.discover();
+    let shown = owl.run(&[
+        "send",
+        "--to",
+        tui.thread(),
+        "--body",
+        "x",
+        "--dry-run",
+        "--json",
+    ]);
+    assert!(shown.stdout.contains("daemon"), "{shown}");
+    idle_and_busy(&owl, &home, &model, &tui);
+}
+
+#[test]
+fn a_codex_thread_that_an_app_server_hosts_gets_the_message_once() {
+    let clients = or_skip!(Clients::ensure());
+    let model = MockModel::start();
+    let home = ClientHome::new(&clients, &model).expect("a home");
+    let owl = Owl::new(&home);
+    let cwd = home.project("webshop").expect("a folder");
+    let thread = home
+        .codex_exec_session("Review the checkout design", &cwd)
+        .expect("a thread");
+    owl.discover();
+    let _host = home.codex_app_server_holding(&thread).expect("a host");
+    let (run, lines) = owl.send(&thread, "Is the checkout done?");
+    assert_eq!(run.code, 0, "{run}");
+    for name in ["submitted", "queued", "seen", "turn_done"] {
+        assert!(stages(&lines).contains(&name), "no {name}: {run}");
+    }
+    let message = lines[0]["message_id"].as_str().expect("an id");
+    assert_eq!(client_ids(&home, &thread, message), 1);
+    assert_eq!(model.asked(message).len(), 1);
 }

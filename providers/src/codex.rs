@@ -1,6 +1,8 @@
 //! The edge of Codex threads: a thread that nobody has open gets one turn in a private
-//! app-server (`providers/codex.md` C7, "cold, no daemon"); an open one is refused with who has
-//! it. `codex exec resume` only serves a Codex whose app-server cannot do that.
+//! app-server (`providers/codex.md` C7, "cold, no daemon"); one that is open in a terminal, the
+//! shared daemon or another app-server gets the message through Codex's own queue, which its
+//! owner takes it from (C2 to C4). One that somebody else has open is refused with who has it.
+//! `codex exec resume` only serves a Codex whose app-server cannot do that.
 //!
 //! The threads of `codex_cli` (exec and terminal) and of `codex` (desktop, editor and other
 //! app-server clients) lie in one store and take the same road; each provider has its own edge.
@@ -8,14 +10,19 @@
 mod app_server;
 mod approvals;
 mod cold;
+#[cfg(target_os = "linux")]
+mod daemon;
 mod exec;
+mod open_thread;
+mod queue;
 mod verdict;
 
 use crate::child::Program;
-use crate::codex_store::{Rollout, Store};
+use crate::codex_store::{self, Owner, Rollout, Store};
 use crate::environment::Environment;
 use crate::ground::{self, Ground, not_now};
 use crate::resume::Resume;
+use crate::version;
 use axiowl_pipeline::edge::{Delivery, EdgeContext, EdgeError, Liveness, Progress, Target};
 use std::ffi::OsString;
 
@@ -35,33 +42,56 @@ impl Codex {
     pub const AGENTS: Self = Self { provider: "codex" };
 }
 
+/// How a message would go.
+pub(crate) struct Way {
+    ground: Ground,
+    /// Who has the thread open, and takes what is queued for it.
+    owner: Option<Owner>,
+}
+
 impl Resume for Codex {
-    type Ready = Ground;
+    type Ready = Way;
 
     fn provider(&self) -> &'static str {
         self.provider
     }
 
-    fn examine(&self, context: &EdgeContext<'_>, target: &Target) -> Result<Ground, Liveness> {
+    fn examine(&self, context: &EdgeContext<'_>, target: &Target) -> Result<Way, Liveness> {
         examine(context, target)
     }
 
-    fn route(&self, _ready: &Ground) -> &'static str {
-        ROUTE
+    fn is_open(&self, way: &Way) -> bool {
+        way.owner.is_some()
+    }
+
+    /// Codex keeps its queue on disk, whoever has put something into it.
+    fn kept(&self, context: &EdgeContext<'_>, delivery: &Delivery<'_>) -> Option<String> {
+        let thread = delivery.target.key.bare_session();
+        queue::keeps(context, thread, delivery.message_id)
+    }
+
+    fn route(&self, way: &Way) -> &'static str {
+        match &way.owner {
+            Some(owner) => open_thread::route(owner),
+            None => ROUTE,
+        }
     }
 
     fn hand_over(
         &self,
         context: &EdgeContext<'_>,
         delivery: &Delivery<'_>,
-        ground: Ground,
+        way: Way,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), EdgeError> {
         let run = Run {
             context,
             delivery,
-            ground: &ground,
+            ground: &way.ground,
         };
+        if let Some(owner) = &way.owner {
+            return open_thread::deliver(&run, owner, progress);
+        }
         match cold::deliver(&run, progress)? {
             cold::Delivered::Over => Ok(()),
             cold::Delivered::NeedsExec(why) => {
@@ -104,9 +134,39 @@ impl Run<'_> {
 
     /// Looks once more right before the handover: somebody may have opened the thread.
     fn still_free(&self) -> Result<(), EdgeError> {
-        examine(self.context, self.delivery.target)
-            .map(drop)
-            .map_err(not_now)
+        let way = examine(self.context, self.delivery.target).map_err(not_now)?;
+        match way.owner {
+            None => Ok(()),
+            Some(owner) => Err(EdgeError::Refused {
+                reason: format!(
+                    "process {} has just opened it; send again",
+                    owner.receiver.pid
+                ),
+            }),
+        }
+    }
+
+    /// Looks once more right before the handover: who has it open may have changed.
+    fn is_still_open_in(&self, owner: &Owner) -> Result<(), EdgeError> {
+        let way = examine(self.context, self.delivery.target).map_err(not_now)?;
+        if way.owner.as_ref() == Some(owner) {
+            return Ok(());
+        }
+        Err(EdgeError::NotSubmitted {
+            reason: "who has it open has just changed; send again".into(),
+        })
+    }
+
+    /// Where the shared daemon takes calls (`providers/codex.md` A).
+    #[cfg(target_os = "linux")]
+    fn control_socket(&self) -> std::path::PathBuf {
+        let root = Store::of(self.context).real(self.context.world);
+        root.join("app-server-control/app-server-control.sock")
+    }
+
+    /// The process that has the thread open now.
+    fn holder(&self) -> Option<u32> {
+        Store::of(self.context).holder(self.context.world, self.thread())
     }
 
     fn thread(&self) -> &str {
@@ -114,8 +174,8 @@ impl Run<'_> {
     }
 }
 
-/// Everything that has to hold before a thread is resumed.
-fn examine(context: &EdgeContext<'_>, target: &Target) -> Result<Ground, Liveness> {
+/// Everything that has to hold before a message goes in.
+fn examine(context: &EdgeContext<'_>, target: &Target) -> Result<Way, Liveness> {
     let ground = ground::survey(context, target, "codex")?;
     let store = Store::of(context);
     let unavailable = |reason: String| Err(Liveness::Unavailable { reason });
@@ -132,12 +192,29 @@ fn examine(context: &EdgeContext<'_>, target: &Target) -> Result<Ground, Livenes
             return unavailable(format!("its rollout is not below {sessions} any more"));
         }
     };
-    match store.writer(context.world, &ground.session, &rollout) {
-        Some(writer) => Err(Liveness::Closed {
-            reason: writer.reason,
-            remedy: writer.remedy,
+    let Some(writer) = store.writer(context.world, &ground.session, &rollout) else {
+        return Ok(Way {
+            ground,
+            owner: None,
+        });
+    };
+    let closed = |reason: String| Liveness::Closed {
+        reason,
+        remedy: writer.remedy.clone(),
+    };
+    let Some(owner) = writer.owner else {
+        return Err(closed(writer.reason));
+    };
+    let installed = version::installed(&ground.program, "codex", "@openai/codex");
+    match installed.filter(|version| *version < codex_store::QUEUE) {
+        Some(version) => Err(closed(format!(
+            "{}, and the installed Codex {version} has no queue to reach it by",
+            writer.reason
+        ))),
+        None => Ok(Way {
+            ground,
+            owner: Some(owner),
         }),
-        None => Ok(ground),
     }
 }
 

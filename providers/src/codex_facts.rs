@@ -4,7 +4,7 @@
 //! Discovery asks, so nothing here starts a program.
 
 use crate::codex_ipc;
-use crate::codex_store::Store;
+use crate::codex_store::{self, Store};
 use crate::version::{self, Version};
 use axiowl_sources::{FactQuery, NativeFacts, World};
 use std::path::Path;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const WRITER_LOCKS_AND_QUEUE: &str = "codex_writer_locks_and_queue";
 /// The desktop app says that it owns the thread (`providers/codex.md` C6).
 const IPC_OWNER: &str = "codex_ipc_owner";
-const NEEDED: Version = Version::new(0, 149, 0);
+const NEEDED: Version = codex_store::QUEUE;
 
 /// How long an answer about the installed program is used again: a discovery asks once a thread,
 /// a server that runs for days must notice an update.

@@ -2,11 +2,16 @@
 //!
 //! Reads only, and takes no lock: a probe that locked could make a real writer fail.
 
+use crate::open_session::Receiver;
 use crate::processes;
+use crate::version::{self, Version};
 use axiowl_pipeline::edge::EdgeContext;
 use axiowl_sources::World;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// The first version with a queue that others can put messages into (version table).
+pub(crate) const QUEUE: Version = Version::new(0, 149, 0);
 
 /// Codex's folder and what lies in it.
 pub(crate) struct Store {
@@ -32,6 +37,17 @@ pub(crate) struct Writer {
     pub reason: String,
     /// What would let the thread go.
     pub remedy: String,
+    /// The process, where it takes what is queued for the thread.
+    pub owner: Option<Owner>,
+}
+
+/// A process that has a thread open and takes what is queued for it (C3, C5).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Owner {
+    /// The process.
+    pub receiver: Receiver,
+    /// It is the daemon that terminals share.
+    pub is_daemon: bool,
 }
 
 impl Store {
@@ -63,6 +79,26 @@ impl Store {
         format!("{}/{rest}", self.root.trim_end_matches('/'))
     }
 
+    /// The folder that `config.toml` names for Codex's databases, when it does (A).
+    ///
+    /// # Errors
+    /// When the configuration cannot be understood.
+    pub fn sqlite_home(&self, world: &World) -> Result<Option<String>, String> {
+        let file = self.real(world).join("config.toml");
+        let text = match fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(format!("{}: {error}", file.display())),
+        };
+        let config: toml::Table = text
+            .parse()
+            .map_err(|error| format!("{}: {error}", file.display()))?;
+        Ok(config
+            .get("sqlite_home")
+            .and_then(|folder| folder.as_str())
+            .map(str::to_owned))
+    }
+
     /// The rollout of a thread: `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl[.zst]`, or the
     /// same name below `archived_sessions` (A2).
     pub fn rollout(&self, world: &World, thread: &str) -> Rollout {
@@ -80,20 +116,32 @@ impl Store {
         }
     }
 
+    fn lock(&self, thread: &str) -> String {
+        self.below(&format!("thread-writer-locks/{thread}.lock"))
+    }
+
+    /// The process that holds a thread's writer lock now.
+    pub fn holder(&self, world: &World, thread: &str) -> Option<u32> {
+        let path = world.real_path(&self.lock(thread))?;
+        processes::lock_owner(&path)
+    }
+
     /// Who has a thread open for writing, if anybody.
     pub fn writer(&self, world: &World, thread: &str, rollout: &Path) -> Option<Writer> {
-        let lock = self.below(&format!("thread-writer-locks/{thread}.lock"));
+        let lock = self.lock(thread);
         match world.lock_held(&lock) {
             Some(true) => {
-                let path = world.real_path(&lock);
-                let pid = path.as_deref().and_then(processes::lock_owner);
-                return Some(Writer::of(pid, "holds its writer lock"));
+                let pid = self.holder(world, thread);
+                let mut writer = Writer::of(pid, "holds its writer lock");
+                writer.owner = pid.and_then(Owner::of);
+                return Some(writer);
             }
             Some(false) => {}
             None => {
                 return Some(Writer {
                     reason: format!("this system does not tell whether {lock} is held"),
                     remedy: "delivery to Codex threads works on Linux only so far".into(),
+                    owner: None,
                 });
             }
         }
@@ -109,6 +157,7 @@ impl Writer {
             return Self {
                 reason: format!("another process {does}"),
                 remedy: "close the Codex window it is open in and send again".into(),
+                owner: None,
             };
         };
         let (what, remedy) = match Surface::of(&processes::command_line(pid)) {
@@ -147,7 +196,26 @@ impl Writer {
         Self {
             reason: format!("it is open: process {pid}, {what}, {does}"),
             remedy,
+            owner: None,
         }
+    }
+}
+
+impl Owner {
+    /// A process that takes what is queued. `codex exec` destroys it (#41060), a Codex before
+    /// the queue does not know of it, and of other programs nothing is known.
+    fn of(pid: u32) -> Option<Self> {
+        let surface = Surface::of(&processes::command_line(pid));
+        let takes = matches!(surface, Surface::Daemon | Surface::Host | Surface::Terminal);
+        let version = processes::program_of(pid)
+            .and_then(|program| version::installed(&program, "codex", "@openai/codex"));
+        if !takes || version.is_some_and(|version| version < QUEUE) {
+            return None;
+        }
+        Some(Self {
+            receiver: Receiver::of(pid)?,
+            is_daemon: surface == Surface::Daemon,
+        })
     }
 }
 

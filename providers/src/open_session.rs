@@ -25,6 +25,12 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
+    /// A process that runs now.
+    pub fn of(pid: u32) -> Option<Self> {
+        let start = processes::start_of(pid)?;
+        Some(Self { pid, start })
+    }
+
     /// Whether it still runs.
     pub fn runs(&self) -> bool {
         processes::runs(self.pid, Some(&self.start))

@@ -12,7 +12,7 @@ mod sockets;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{
     command_line, group_alive, has_terminal, is_own, lock_owner, name_of, parent_of, pid_domain,
-    running_in, runs, start_of, writer_of,
+    program_of, running_in, runs, start_of, writer_of,
 };
 #[cfg(target_os = "linux")]
 pub(crate) use sockets::{folder_of, has_open, holders_of, listening, with_open};
@@ -20,7 +20,8 @@ pub(crate) use sockets::{folder_of, has_open, holders_of, listening, with_open};
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::{
     command_line, folder_of, group_alive, has_open, has_terminal, holders_of, is_own, listening,
-    lock_owner, name_of, parent_of, pid_domain, running_in, runs, start_of, with_open, writer_of,
+    lock_owner, name_of, parent_of, pid_domain, program_of, running_in, runs, start_of, with_open,
+    writer_of,
 };
 
 #[cfg(not(target_os = "linux"))]
@@ -34,6 +35,10 @@ mod elsewhere {
     /// Not known; counted as running, so that nothing is handed over twice.
     pub(crate) fn runs(_pid: u32, _start: Option<&str>) -> bool {
         true
+    }
+
+    pub(crate) fn program_of(_pid: u32) -> Option<std::path::PathBuf> {
+        None
     }
 
     pub(crate) fn command_line(_pid: u32) -> Vec<String> {

@@ -12,6 +12,37 @@ use std::time::{Duration, Instant};
 /// JSON-RPC's code for a method that the server does not know.
 const METHOD_NOT_FOUND: i64 = -32601;
 
+/// Who we are, for `initialize`. The queue needs the experimental calls.
+pub(super) fn hello() -> Value {
+    let client = json!({
+        "name": "axiowl", "title": "AxiOwl", "version": env!("CARGO_PKG_VERSION")
+    });
+    json!({ "clientInfo": client, "capabilities": { "experimentalApi": true } })
+}
+
+/// What an answer brought.
+pub(super) fn result_of(answer: &Value) -> Result<Value, CallError> {
+    match answer.get("error") {
+        Some(error) => Err(CallError::Rpc {
+            code: error["code"].as_i64().unwrap_or(0),
+            message: error["message"].as_str().unwrap_or_default().to_owned(),
+        }),
+        None => Ok(answer["result"].clone()),
+    }
+}
+
+/// Something that answers Codex's calls.
+pub(super) trait Calls {
+    /// Calls a method and waits for its answer.
+    fn call(&mut self, method: &str, params: Value, until: Instant) -> Result<Value, CallError>;
+}
+
+impl Calls for AppServer {
+    fn call(&mut self, method: &str, params: Value, until: Instant) -> Result<Value, CallError> {
+        AppServer::call(self, method, params, until)
+    }
+}
+
 /// A call that brought no result.
 #[derive(Debug)]
 pub(super) enum CallError {
@@ -114,12 +145,7 @@ impl AppServer {
 
     /// Shakes hands.
     pub fn initialize(&mut self, until: Instant) -> Result<(), CallError> {
-        let client = json!({
-            "name": "axiowl", "title": "AxiOwl", "version": env!("CARGO_PKG_VERSION")
-        });
-        let capabilities = json!({ "experimentalApi": true });
-        let params = json!({ "clientInfo": client, "capabilities": capabilities });
-        self.call("initialize", params, until)?;
+        self.call("initialize", hello(), until)?;
         self.send(&json!({ "method": "initialized" }));
         Ok(())
     }
@@ -135,13 +161,7 @@ impl AppServer {
         loop {
             match self.hear(until, Some(id)) {
                 (_, Some(answer)) => {
-                    return match answer.get("error") {
-                        Some(error) => Err(CallError::Rpc {
-                            code: error["code"].as_i64().unwrap_or(0),
-                            message: error["message"].as_str().unwrap_or_default().to_owned(),
-                        }),
-                        None => Ok(answer["result"].clone()),
-                    };
+                    return result_of(&answer);
                 }
                 (Heard::Ended, _) => return Err(CallError::Ended),
                 (Heard::Flooded, _) => return Err(CallError::Flooded),

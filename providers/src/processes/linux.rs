@@ -50,6 +50,11 @@ pub(crate) fn name_of(pid: u32) -> Option<String> {
     Some(name.trim_end().to_owned())
 }
 
+/// The executable of a process.
+pub(crate) fn program_of(pid: u32) -> Option<std::path::PathBuf> {
+    fs::read_link(format!("/proc/{pid}/exe")).ok()
+}
+
 /// The arguments of a process; empty when they cannot be read.
 pub(crate) fn command_line(pid: u32) -> Vec<String> {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -191,6 +196,7 @@ mod tests {
         assert_eq!(command_line(pid), ["sleep", "600"]);
         assert_eq!(parent_of(pid), Some(std::process::id()));
         assert_eq!(name_of(pid).as_deref(), Some("sleep"));
+        assert!(program_of(pid).is_some_and(|program| program.is_file()));
         let start = start_of(pid);
         assert!(start.is_some() && group_alive(pid, start.as_deref()));
         assert!(

@@ -16,6 +16,8 @@ mod clients;
 #[cfg(unix)]
 mod codex;
 #[cfg(unix)]
+mod codex_tui;
+#[cfg(unix)]
 mod copilot;
 #[cfg(unix)]
 mod error;
@@ -43,6 +45,7 @@ pub use {
     app_server::AppServer,
     child::{Finished, Running},
     clients::{Clients, Pins},
+    codex_tui::CodexTui,
     error::DriveError,
     home::ClientHome,
     skip::{REQUIRE_CLIENTS, Skip, program},

@@ -84,7 +84,12 @@ impl Tmux {
                 output: self.screen(),
             });
         }
-        self.call(&["send-keys", "-t", "main", "Enter"]).map(drop)
+        self.press("Enter")
+    }
+
+    /// Presses a key.
+    pub(crate) fn press(&self, key: &str) -> Result<(), DriveError> {
+        self.call(&["send-keys", "-t", "main", key]).map(drop)
     }
 
     pub(crate) fn call(&self, arguments: &[&str]) -> Result<String, DriveError> {

@@ -166,7 +166,7 @@ impl ClaudeTui {
     /// # Errors
     /// [`DriveError`] where the terminal is gone.
     pub fn press(&self, key: &str) -> Result<(), DriveError> {
-        self.tmux.call(&["send-keys", "-t", "main", key]).map(drop)
+        self.tmux.press(key)
     }
 
     /// Kills the client without a chance to tidy up, as a crash does: its record and its socket
