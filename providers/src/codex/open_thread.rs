@@ -29,6 +29,13 @@ const OPEN: Duration = Duration::from_secs(1);
 /// what is queued too.
 const LEFT: Duration = Duration::from_secs(3);
 
+/// A message that was handed in.
+struct Given {
+    trace: Trace,
+    /// That it stands in the queue, when it was seen there.
+    waits: Option<Evidence>,
+}
+
 /// The way for people.
 pub(super) fn route(owner: &Owner) -> &'static str {
     if owner.is_daemon { DAEMON } else { QUEUE }
@@ -40,7 +47,7 @@ pub(super) fn deliver(
     owner: &Owner,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), EdgeError> {
-    let trace = if owner.is_daemon {
+    let given = if owner.is_daemon {
         daemon(run, owner, progress)?
     } else {
         let mut server = private(run)?;
@@ -50,10 +57,17 @@ pub(super) fn deliver(
     };
     let mut door = QueueDoor {
         run,
+        waits: given.waits,
         looked: Instant::now(),
         left: None,
     };
-    watch(run.delivery, &owner.receiver, trace, &mut door, progress)
+    watch(
+        run.delivery,
+        &owner.receiver,
+        given.trace,
+        &mut door,
+        progress,
+    )
 }
 
 /// Hands the message to the daemon that has the thread open.
@@ -62,7 +76,7 @@ fn daemon(
     run: &Run<'_>,
     owner: &Owner,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Trace, EdgeError> {
+) -> Result<Given, EdgeError> {
     use super::daemon::Daemon;
     let refused = |why: String| EdgeError::Refused {
         reason: format!(
@@ -88,7 +102,7 @@ fn daemon(
     run: &Run<'_>,
     owner: &Owner,
     _progress: &mut dyn FnMut(Progress),
-) -> Result<Trace, EdgeError> {
+) -> Result<Given, EdgeError> {
     let (thread, pid) = (run.thread(), owner.receiver.pid);
     Err(EdgeError::Refused {
         reason: format!("{thread} is open in process {pid}, which is not talked to here"),
@@ -122,7 +136,7 @@ fn hand_in(
     owner: &Owner,
     server: &mut dyn Calls,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Trace, EdgeError> {
+) -> Result<Given, EdgeError> {
     let (delivery, thread) = (run.delivery, run.thread());
     let until = || stop_at(delivery).min(Instant::now() + ANSWER);
     run.is_still_open_in(owner)?;
@@ -150,15 +164,18 @@ fn hand_in(
         // It may be in the queue; the rollout tells.
         Err(error) => {
             tracing::warn!(why = told(&error), "thread/queue/add brought no answer");
-            return Ok(trace);
+            return Ok(Given { trace, waits: None });
         }
     }
     // An idle owner may have taken it already.
-    if let Ok(Some((entry, before))) = queue::place(server, thread, delivery.message_id, until()) {
-        let detail = format!("thread/queue/list entry={entry} before_it={before}");
-        progress(Progress::Queued(proof(&detail)));
-    }
-    Ok(trace)
+    let waits = match queue::place(server, thread, delivery.message_id, until()) {
+        Ok(Some((entry, before))) => {
+            let detail = format!("thread/queue/list entry={entry} before_it={before}");
+            Some(proof(&detail))
+        }
+        _ => None,
+    };
+    Ok(Given { trace, waits })
 }
 
 fn proof(detail: &str) -> Evidence {
@@ -177,6 +194,8 @@ fn told(error: &CallError) -> String {
 /// The queue once it has the message.
 struct QueueDoor<'a> {
     run: &'a Run<'a>,
+    /// That it stands in the queue; not told yet.
+    waits: Option<Evidence>,
     /// When it was looked last whether the thread is open.
     looked: Instant,
     /// Since when nobody has it open.
@@ -185,7 +204,13 @@ struct QueueDoor<'a> {
 
 impl Door for QueueDoor<'_> {
     fn words(&mut self, seen: bool) -> Vec<Word> {
-        if seen || self.looked.elapsed() < OPEN {
+        if seen {
+            return Vec::new();
+        }
+        if let Some(evidence) = self.waits.take() {
+            return vec![Word::Queued(evidence)];
+        }
+        if self.looked.elapsed() < OPEN {
             return Vec::new();
         }
         self.looked = Instant::now();
@@ -198,10 +223,15 @@ impl Door for QueueDoor<'_> {
             return Vec::new();
         }
         let word = match self.taken_back() {
-            Ok(true) => Word::Declined {
-                reason: CLOSED.into(),
-                evidence: proof("thread/queue/delete deleted=true"),
-            },
+            // What was taken out had waited there.
+            Ok(true) => {
+                let evidence = proof("thread/queue/delete deleted=true");
+                let reason = CLOSED.into();
+                return vec![
+                    Word::Queued(evidence.clone()),
+                    Word::Declined { reason, evidence },
+                ];
+            }
             // Somebody took it out just now; the rollout tells soon.
             Ok(false) if since.elapsed() < LEFT * 4 => return Vec::new(),
             Ok(false) => Word::Unknown {
