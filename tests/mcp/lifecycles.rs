@@ -68,6 +68,16 @@ fn a_host_may_begin_with_initialize_or_with_discover() {
 }
 
 #[test]
+fn a_host_that_only_looks_and_leaves_ends_its_server_well() {
+    let axiowl = Axiowl::new();
+    assert!(Host::silent(axiowl.command(&["mcp"])).close(), "no word");
+    let mut host = Host::silent(axiowl.command(&["mcp"]));
+    let found = host.request("server/discover", json!({ "_meta": modern("some-host") }));
+    assert!(found.get("result").is_some(), "{found}");
+    assert!(host.close(), "discovered");
+}
+
+#[test]
 fn each_tool_says_what_it_does_and_takes_nothing_but_its_arguments() {
     let axiowl = Axiowl::new();
     let mut host = Host::of(&axiowl, "some-host");

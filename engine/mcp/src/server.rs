@@ -4,6 +4,7 @@ use crate::call::Received;
 use crate::{Desk, Order};
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::service::ServerInitializeError;
 use rmcp::transport::stdio;
 use rmcp::{ErrorData, ServerHandler, ServiceExt, tool, tool_handler, tool_router};
 use serde_json::{Value, json};
@@ -41,10 +42,12 @@ pub fn serve(desk: Arc<dyn Desk>) -> Result<(), ServeError> {
     let closing = Arc::new(AtomicBool::new(false));
     let server = Server::new(desk, Arc::clone(&closing));
     let ended = runtime.block_on(async {
-        let service = server
-            .serve(stdio())
-            .await
-            .map_err(|error| ServeError::Handshake(error.to_string()))?;
+        let service = match server.serve(stdio()).await {
+            Ok(service) => service,
+            // A host that only looked, or changed its mind, has done nothing wrong.
+            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(error) => return Err(ServeError::Handshake(error.to_string())),
+        };
         service.waiting().await.map_err(std::io::Error::other)?;
         Ok(())
     });
