@@ -7,8 +7,11 @@ mod installed;
 mod owl;
 mod program;
 
-use axiowl_test_support::{ClientHome, Clients, DriveError, MockModel, Skip, or_skip, poll};
-use installed::{callers, claude, codex, install};
+use axiowl_test_support::{
+    ClientHome, Clients, DriveError, MockModel, Running, Skip, or_skip, poll,
+};
+use installed::scene::{Scene, header, holds, texts};
+use installed::{callers, claude, codex, copilot, install, opencode};
 use owl::axiowl;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -33,10 +36,16 @@ fn discover(home: &ClientHome) {
 
 /// What an asker's model does: it asks, and waits for the answer.
 fn asks(to: &str, question: &str, answer_to: &str, answer: &str) -> String {
+    asks_by([TOOL, TOOL], to, question, answer_to, answer)
+}
+
+/// The same, by the names that the asker's and the answerer's client have for the tool.
+fn asks_by(tools: [&str; 2], to: &str, question: &str, answer_to: &str, answer: &str) -> String {
+    let [by_asker, by_answerer] = tools;
     let answer = json!({ "to": answer_to, "body": answer });
-    let body = format!("{question}\n@@tool {TOOL} {answer}");
+    let body = format!("{question}\n@@tool {by_answerer} {answer}");
     let ask = json!({ "to": to, "body": body, "wait": "reply" });
-    format!("@@tool {TOOL} {ask}")
+    format!("@@tool {by_asker} {ask}")
 }
 
 /// That the only question was read in the open session `asked`, and answered by it; the id of
@@ -155,4 +164,63 @@ fn a_codex_thread_open_in_a_terminal_answers_a_real_claude_code_session() {
 #[test]
 fn a_codex_thread_open_in_the_shared_daemon_answers_a_real_claude_code_session() {
     or_skip!(open_codex_answers(true, "shared codex daemon"));
+}
+
+#[test]
+fn an_opencode_session_of_a_running_server_answers_a_real_claude_code_session() {
+    let clients = or_skip!(Clients::ensure());
+    let scene = Scene::new(&clients);
+    let home = &scene.home;
+    let feed = opencode(home, "Stock Feed", "Watch the stock", &scene.cwd);
+    let mut command = home.command(clients.opencode(), &scene.cwd);
+    command.args(["serve", "--hostname", "127.0.0.1", "--port", "0"]);
+    let server = Running::start(&mut command).expect("a server");
+    let listens = || server.output().contains("listening").then_some(());
+    poll(PATIENT, listens).expect("it listens");
+    scene.discover();
+
+    let tools = [TOOL, "axiowl_axiowl_send_message"];
+    let ask = asks_by(tools, "Stock Feed", "How many?", "Design Review", "seven");
+    let review = claude(home, "Design Review", &ask, &scene.cwd);
+    let id = answered(home, &review, &feed, "seven", "HTTP");
+
+    let in_feed = scene.opencode_texts(&feed);
+    let from = header(&id, "Design Review", "claude_code_cli");
+    assert!(holds(&in_feed, &from), "{in_feed:?}");
+    let in_review = texts(&home.claude_records(&review));
+    assert!(holds(&in_review, "seven"), "{in_review:?}");
+}
+
+#[test]
+fn a_codex_thread_open_in_a_terminal_answers_a_real_copilot_session() {
+    let clients = or_skip!(Clients::ensure());
+    let scene = Scene::new(&clients);
+    let home = &scene.home;
+    let tui = or_skip!(missing(home.codex_tui(
+        "keep the shop open",
+        &scene.cwd,
+        false
+    )));
+    let thread = tui.thread().to_owned();
+    scene.discover();
+
+    let tools = ["axiowl-axiowl_send_message", TOOL];
+    let ask = asks_by(tools, &thread, "Is it open?", "Fix Tests", "until eight");
+    let fixer = copilot(home, "Fix Tests", &ask, &scene.cwd);
+    let id = answered(
+        home,
+        &fixer,
+        &thread,
+        "until eight",
+        "private codex app-server",
+    );
+
+    let records = home.codex_records(&thread);
+    let read = |record: &&Value| record["payload"]["item"]["client_id"] == id.as_str();
+    assert_eq!(records.iter().filter(read).count(), 1);
+    let from = header(&id, "Fix Tests", "copilot_cli");
+    assert!(holds(&texts(&records), &from), "{records:?}");
+    let in_fixer = texts(&home.copilot_records(&fixer));
+    assert!(holds(&in_fixer, "until eight"), "{in_fixer:?}");
+    shows(|| tui.screen(), "Is it open?");
 }
