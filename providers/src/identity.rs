@@ -74,6 +74,12 @@ pub fn host_processes(door: Door) -> Result<Vec<HostProcess>, String> {
         });
         next = processes::parent_of(pid);
     }
+    if cfg!(target_os = "linux") && out.is_empty() {
+        return Err(
+            "the process that calls cannot be seen from here, so nobody can tell who it is;              start `axiowl mcp` where its host runs, in no PID namespace of its own"
+                .into(),
+        );
+    }
     Ok(out)
 }
 

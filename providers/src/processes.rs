@@ -12,7 +12,7 @@ mod sockets;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{
     command_line, group_alive, has_terminal, is_own, lock_owner, name_of, parent_of, pid_domain,
-    program_of, running_in, runs, start_of, writer_of,
+    program_of, running_in, runs, start_of, writer_of, writers_of,
 };
 #[cfg(target_os = "linux")]
 pub(crate) use sockets::{folder_of, has_open, holders_of, listening, with_open};
@@ -21,7 +21,7 @@ pub(crate) use sockets::{folder_of, has_open, holders_of, listening, with_open};
 pub(crate) use elsewhere::{
     command_line, folder_of, group_alive, has_open, has_terminal, holders_of, is_own, listening,
     lock_owner, name_of, parent_of, pid_domain, program_of, running_in, runs, start_of, with_open,
-    writer_of,
+    writer_of, writers_of,
 };
 
 #[cfg(not(target_os = "linux"))]
@@ -63,6 +63,10 @@ mod elsewhere {
 
     pub(crate) fn writer_of(_path: &Path) -> Option<u32> {
         None
+    }
+
+    pub(crate) fn writers_of(_path: &Path) -> Vec<u32> {
+        Vec::new()
     }
 
     pub(crate) fn running_in(_folder: &Path, _is_it: impl Fn(&[String]) -> bool) -> Option<u32> {

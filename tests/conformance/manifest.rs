@@ -177,7 +177,12 @@ fn c331_c337_c338_c339_supported_means_a_test_shows_it() {
 fn answers_for_real(surface: &str, tests: &[String]) {
     let folder = Path::new(ROOT).join("tests");
     let real = crate::tests_of::tests_in(
-        &["real_replies.rs", "real_identity.rs"].map(|name| folder.join(name)),
+        &[
+            "real_replies.rs",
+            "real_replies_live.rs",
+            "real_identity.rs",
+        ]
+        .map(|name| folder.join(name)),
     );
     let client = surface.split('_').next().unwrap_or(surface);
     for test in tests {

@@ -43,6 +43,17 @@ impl Scene {
             .expect("session");
     }
 
+    /// The store as version 2 takes it over.
+    fn becomes_version_2(&self) {
+        self.store
+            .execute_batch(
+                "CREATE TABLE session_v2 AS SELECT * FROM session;
+                 CREATE TABLE session_message(id TEXT PRIMARY KEY, session_id TEXT, type TEXT, seq INTEGER, time_created INTEGER, data TEXT);
+                 INSERT INTO session_message SELECT 'm-' || id, id, 'user', 1, time_created, '{}' FROM session;",
+            )
+            .expect("schema");
+    }
+
     fn part(&self, id: &str, session: &str, status: &str, input: Value) {
         let data = json!({ "type": "tool", "tool": "axiowl_axiowl_whoami", "callID": id, "state": { "status": status, "input": input } });
         self.store
@@ -95,10 +106,14 @@ fn two_equal_calls_at_once_none_and_others_are_refused() {
 #[test]
 fn c190_version_2_names_its_session_in_every_request() {
     let scene = Scene::new();
+    scene.session("ses_child", "explore the tests", Some("ses_one"));
+    scene
+        .whoami(json!({ "sessionID": "ses_one" }))
+        .refused_for("no session ses_one of OpenCode 2");
+    scene.becomes_version_2();
     let who = scene.whoami(json!({ "sessionID": "ses_one" }));
     assert_eq!(who.session(), "opencode_cli:session:ses_one");
     assert_eq!(who.field("class"), "host_meta");
-    scene.session("ses_child", "explore the tests", Some("ses_one"));
     let who = scene.whoami(json!({ "sessionID": "ses_child" }));
     assert_eq!(
         (who.session(), who.field("subagent")),
@@ -109,7 +124,7 @@ fn c190_version_2_names_its_session_in_every_request() {
     );
     scene
         .whoami(json!({ "sessionID": "ses_nobody" }))
-        .refused_for("stands in no provider's store");
+        .refused_for("no session ses_nobody of OpenCode 2");
 }
 
 #[test]

@@ -90,16 +90,18 @@ fn is_ours(rollout: &Path, call: &CallContext) -> Result<(), String> {
     if call.host.is_empty() {
         return Ok(());
     }
-    let Some(writer) = processes::writer_of(rollout) else {
+    let writers = processes::writers_of(rollout);
+    if writers.is_empty() {
         return Err(format!("no process has {} open", rollout.display()));
-    };
-    if comes_from(call, writer) {
-        return Ok(());
     }
-    Err(format!(
-        "process {writer} writes {}, and the call does not come from there",
-        rollout.display()
-    ))
+    // Whoever opens it beside its owner may be pretending to be the owner.
+    match writers.iter().find(|writer| !comes_from(call, **writer)) {
+        None => Ok(()),
+        Some(other) => Err(format!(
+            "process {other} writes {}, and the call does not come from there",
+            rollout.display()
+        )),
+    }
 }
 
 /// The thread that a sub-agent's thread belongs to, and the sub-agent's name for itself.

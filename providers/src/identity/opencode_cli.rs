@@ -22,6 +22,9 @@ const RUNNING: &str = "\
       AND json_valid(p.data) AND p.data ->> '$.type' = 'tool' \
       AND p.data ->> '$.state.status' = 'running'";
 
+/// A session of version 2.
+const VERSION_2: &str = "SELECT id FROM session_v2 WHERE id = ?1";
+
 /// Finds the pending call.
 pub(crate) struct OpencodePendingCall;
 
@@ -74,7 +77,17 @@ impl IdentityVerifier for OpencodeStore {
         claimed: Option<&str>,
     ) -> Result<Caller, String> {
         let id = claimed.ok_or("the host names no session")?;
-        is_open(world, &database(world), call)?;
+        let database = database(world);
+        is_open(world, &database, call)?;
+        // Version 1 names none, and its calls stand in the store while they run.
+        let found = Asker::new(MOST).ask(world, &database, "session_v2", VERSION_2, &[id]);
+        let found = found.map_err(|error| format!("{database}: {error}"))?;
+        if found.unwrap_or_default().is_empty() {
+            return Err(format!(
+                "{database} holds no session {id} of OpenCode 2, and OpenCode 1 proves a call by \
+                 the part that runs, not by a name"
+            ));
+        }
         Ok(Caller::session(id))
     }
 }

@@ -109,13 +109,24 @@ fn hex(text: &str) -> Option<u32> {
 /// A process that has a file open for writing. Only processes whose descriptors may be read
 /// are known, which are those of the same user.
 pub(crate) fn writer_of(path: &Path) -> Option<u32> {
-    let path = path.canonicalize().ok()?;
-    processes().find(|pid| {
-        let folder = format!("/proc/{pid}/fd");
-        let descriptors = fs::read_dir(folder).into_iter().flatten().flatten();
-        descriptors.into_iter().any(|descriptor| {
-            fs::read_link(descriptor.path()).is_ok_and(|link| link == path)
-                && is_writable(*pid, &descriptor.file_name().to_string_lossy())
+    writing(path).next()
+}
+
+/// All of them.
+pub(crate) fn writers_of(path: &Path) -> Vec<u32> {
+    writing(path).collect()
+}
+
+fn writing(path: &Path) -> impl Iterator<Item = u32> {
+    let path = path.canonicalize().ok();
+    path.into_iter().flat_map(|path| {
+        processes().filter(move |pid| {
+            let folder = format!("/proc/{pid}/fd");
+            let descriptors = fs::read_dir(folder).into_iter().flatten().flatten();
+            descriptors.into_iter().any(|descriptor| {
+                fs::read_link(descriptor.path()).is_ok_and(|link| link == path)
+                    && is_writable(*pid, &descriptor.file_name().to_string_lossy())
+            })
         })
     })
 }
