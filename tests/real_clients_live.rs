@@ -55,6 +55,18 @@ fn peer_records(home: &ClientHome, session: &str, message: &str) -> usize {
     records.iter().filter(has).count()
 }
 
+/// A dialog is drawn before it listens: a key it does not take is pressed again.
+fn pressed(tui: &ClaudeTui, key: &str) {
+    let before = tui.screen();
+    let taken = poll(PATIENT, || {
+        tui.press(key).expect("pressed");
+        poll(Duration::from_secs(3), || {
+            (tui.screen() != before).then_some(())
+        })
+    });
+    taken.unwrap_or_else(|| panic!("{key} is not taken: {before}"));
+}
+
 fn shows(tui: &ClaudeTui, text: &str) {
     let shown = poll(PATIENT, || tui.screen().contains(text).then_some(()));
     shown.unwrap_or_else(|| panic!("the terminal does not show {text}: {}", tui.screen()));
@@ -173,7 +185,7 @@ fn what_an_open_claude_code_session_holds_is_its_users_to_decide() {
         assert_eq!(peer_records(&home, &session, &message), 0);
         shows(&tui, "Deliver this message to Claude");
         for key in keys {
-            tui.press(key).expect("pressed");
+            pressed(&tui, key);
         }
         let lines = reached(&owl, &message, end);
         let delivered = usize::from(end == "turn_done");
