@@ -4,7 +4,9 @@
 //! Says what stands there and nothing else; what a program printed is the edges' business.
 
 use crate::in_flight::{self, Standing};
-use axiowl_pipeline::edge::{Delivery, EdgeContext, Finding, LookError, Progress, Sighting};
+use axiowl_pipeline::edge::{
+    Delivery, EdgeContext, EdgeError, Finding, LookError, Progress, Sighting,
+};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,12 +16,21 @@ const GLANCE: Duration = Duration::from_millis(150);
 const STARE: Duration = Duration::from_millis(25);
 /// How long an earlier process of ours is waited for.
 const PREDECESSOR: Duration = Duration::from_secs(60);
+/// How long a transcript may lag behind a program that has just ended.
+pub(crate) const LAG: Duration = Duration::from_secs(2);
 /// Time kept at the end of a delivery for stopping the program and a last look.
 const RESERVE: Duration = Duration::from_secs(10);
 
 /// The moment at which a delivery has to stop its program.
 pub(crate) fn stop_at(delivery: &Delivery<'_>) -> Instant {
     delivery.deadline - RESERVE.min(delivery.remaining() / 4)
+}
+
+/// Who took a message, in words: the client, its program, and where it keeps what was said.
+pub(crate) struct Taker {
+    pub name: &'static str,
+    pub program: &'static str,
+    pub store: &'static str,
 }
 
 /// One message in one transcript.
@@ -96,6 +107,56 @@ impl<'a> Follow<'a> {
                 return &self.sighting;
             }
             thread::sleep(STARE);
+        }
+    }
+
+    /// Follows a message that a program of the user's has taken to the end of its turn, which
+    /// nobody here may cut short. `gone` says that the program has ended.
+    pub fn see_through(
+        &mut self,
+        taker: &Taker,
+        gone: &mut dyn FnMut() -> bool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), EdgeError> {
+        let stop = stop_at(self.delivery);
+        let Taker {
+            name,
+            program,
+            store,
+        } = taker;
+        let mut ended = false;
+        self.want_turn(true);
+        while self.sighting.turn.is_none() && !ended && Instant::now() < stop {
+            thread::sleep(GLANCE);
+            self.glance(progress);
+            ended = gone();
+        }
+        if self.sighting.turn.is_none() {
+            self.settle(if ended { LAG } else { Duration::ZERO }, progress);
+        }
+        match (&self.sighting.message, &self.sighting.turn) {
+            (_, Some(turn)) if turn.completed => {
+                progress(Progress::TurnDone(turn.evidence.clone()));
+                Ok(())
+            }
+            (_, Some(turn)) => Err(EdgeError::TurnFailed {
+                reason: format!("{name} says that the turn failed"),
+                evidence: turn.evidence.clone(),
+            }),
+            (Some(place), None) if ended => Err(EdgeError::TurnFailed {
+                reason: format!("{program} ended in the middle of the turn"),
+                evidence: place.clone(),
+            }),
+            // It goes on without us.
+            (Some(_), None) => Ok(()),
+            (None, None) => {
+                let reason = match &self.trouble {
+                    Some(error) => format!("{store} cannot be read: {error}"),
+                    None if ended => format!("{program} ended, and {store} lacks the message"),
+                    None => format!("{program} took it, and {store} lacks it still"),
+                };
+                Err(EdgeError::Uncertain { reason })
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 //! The transcript proves; what a door says meanwhile tells where the message waits, never that
 //! it was read. Nothing of the user's is stopped. Knows no provider.
 
-use crate::follow::{Follow, stop_at};
+use crate::follow::{Follow, LAG, stop_at};
 use crate::in_flight::Trace;
 use crate::processes;
 use axiowl_model::Evidence;
@@ -14,8 +14,6 @@ use std::time::{Duration, Instant};
 
 /// How often everything is looked at.
 const TICK: Duration = Duration::from_millis(50);
-/// How long a transcript may lag behind a process.
-const LAG: Duration = Duration::from_secs(2);
 
 /// A process of the user's, by its number and the time it started.
 #[derive(Debug, Clone, PartialEq, Eq)]

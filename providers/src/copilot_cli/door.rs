@@ -5,13 +5,15 @@
 //! The answer on the socket is the provider's word that it took the message; the proof is the
 //! session's own record.
 
-use crate::follow::{Follow, stop_at};
+use crate::follow::{Follow, LAG, Taker};
+#[cfg(target_os = "linux")]
+use crate::local_socket;
 use crate::processes;
 use axiowl_model::{Evidence, clip, display_safe};
 use axiowl_pipeline::edge::{Delivery, EdgeError, Progress};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How a message goes, for people.
 pub(super) const ROUTE: &str = "the open session, through AxiOwl's extension in Copilot CLI";
@@ -19,10 +21,11 @@ pub(super) const ROUTE: &str = "the open session, through AxiOwl's extension in 
 pub(crate) const EXTENSION: &str = include_str!("extension.mjs");
 /// How long the extension may take for an answer.
 const ANSWER: Duration = Duration::from_secs(20);
-/// How often the record is looked at.
-const GLANCE: Duration = Duration::from_millis(150);
-/// How long the record may lag behind a process that has just ended.
-const LAG: Duration = Duration::from_secs(2);
+const TAKER: Taker = Taker {
+    name: "Copilot",
+    program: "Copilot",
+    store: "its record",
+};
 
 /// A door that answered.
 #[derive(Debug, PartialEq, Eq)]
@@ -98,71 +101,23 @@ impl Door {
                 }
             }
         }
-        self.wait(delivery, &mut follow, progress)
-    }
-
-    fn wait(
-        &self,
-        delivery: &Delivery<'_>,
-        follow: &mut Follow<'_>,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<(), EdgeError> {
-        let stop = stop_at(delivery);
         let start = processes::start_of(self.pid);
-        let mut gone = false;
-        follow.want_turn(true);
-        while follow.sighting().turn.is_none() && !gone && Instant::now() < stop {
-            std::thread::sleep(GLANCE);
-            follow.glance(progress);
-            gone = start.is_none() || processes::start_of(self.pid) != start;
-        }
-        if follow.sighting().turn.is_none() {
-            follow.settle(if gone { LAG } else { Duration::ZERO }, progress);
-        }
-        let sighting = follow.sighting();
-        match (&sighting.message, &sighting.turn) {
-            (_, Some(turn)) if turn.completed => {
-                progress(Progress::TurnDone(turn.evidence.clone()));
-                Ok(())
-            }
-            (_, Some(turn)) => Err(EdgeError::TurnFailed {
-                reason: "Copilot says that the turn failed".into(),
-                evidence: turn.evidence.clone(),
-            }),
-            (Some(place), None) if gone => Err(EdgeError::TurnFailed {
-                reason: "Copilot ended in the middle of the turn".into(),
-                evidence: place.clone(),
-            }),
-            // It goes on without us.
-            (Some(_), None) => Ok(()),
-            (None, None) => {
-                let reason = match follow.trouble() {
-                    Some(error) => format!("the record cannot be read: {error}"),
-                    None if gone => "Copilot ended, and its record lacks the message".into(),
-                    None => "Copilot took it, and its record lacks it still".into(),
-                };
-                Err(EdgeError::Uncertain { reason })
-            }
-        }
+        let mut gone = || start.is_none() || processes::start_of(self.pid) != start;
+        follow.see_through(&TAKER, &mut gone, progress)
     }
 
     #[cfg(target_os = "linux")]
     fn ask(&self, request: &Value) -> Asked {
         use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-        use std::os::unix::net::UnixStream;
-        let mut stream = match UnixStream::connect(&self.socket) {
-            Ok(stream) => stream,
-            Err(error) => return Asked::Unsent(error.to_string()),
+        let found = match local_socket::connect(&self.socket) {
+            Ok(found) => found,
+            Err(error) => return Asked::Unsent(error),
         };
         // The extension is a child of the very process that has the session open.
-        let peer = rustix::net::sockopt::socket_peercred(&stream);
-        let is_it = peer.is_ok_and(|peer| {
-            let parent = processes::parent_of(peer.pid.as_raw_nonzero().get().unsigned_abs());
-            peer.uid == rustix::process::geteuid() && parent == Some(self.pid)
-        });
-        if !is_it {
+        if processes::parent_of(found.pid) != Some(self.pid) {
             return Asked::Unsent("another program listens on its socket".into());
         }
+        let mut stream = found.stream;
         let limits = stream
             .set_read_timeout(Some(ANSWER))
             .and_then(|()| stream.set_write_timeout(Some(ANSWER)));

@@ -2,23 +2,23 @@
 //! open, and comes to it when the turn before it has ended
 //! (`providers/opencode-gemini.md` C, HTTP).
 
-use crate::follow::{Follow, stop_at};
+use crate::follow::{Follow, LAG, Taker};
 use crate::ground::Ground;
 use crate::loopback::{self, Answer, NoAnswer, Server};
 use axiowl_model::{Evidence, clip, display_safe};
 use axiowl_pipeline::edge::{Delivery, EdgeError, Progress};
 use serde_json::json;
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long the server may take for an answer that needs no model.
 const ANSWER: Duration = Duration::from_secs(30);
-/// How often the store is looked at.
-const GLANCE: Duration = Duration::from_millis(150);
 /// How often it is looked whether the server is still there.
 const PULSE: Duration = Duration::from_secs(2);
-/// How long the store may lag behind a server that has just ended.
-const LAG: Duration = Duration::from_secs(2);
+const TAKER: Taker = Taker {
+    name: "OpenCode",
+    program: "OpenCode's server",
+    store: "the store",
+};
 
 /// Delivers one message.
 pub(super) fn deliver(
@@ -63,7 +63,15 @@ pub(super) fn deliver(
             }
         }
     }
-    wait(delivery, server, &mut follow, progress)
+    let mut pulse = Instant::now();
+    let mut gone = || {
+        let due = pulse.elapsed() >= PULSE;
+        if due {
+            pulse = Instant::now();
+        }
+        due && !is_there(server)
+    };
+    follow.see_through(&TAKER, &mut gone, progress)
 }
 
 /// Makes sure that this server knows the session as the store does.
@@ -104,55 +112,6 @@ fn told(answer: &Answer) -> String {
     )
     .trim_end()
     .to_owned()
-}
-
-/// Follows the message to the end of its turn, which nobody here may cut short.
-fn wait(
-    delivery: &Delivery<'_>,
-    server: &Server,
-    follow: &mut Follow<'_>,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<(), EdgeError> {
-    let stop = stop_at(delivery);
-    let mut pulse = Instant::now();
-    let mut gone = false;
-    follow.want_turn(true);
-    while follow.sighting().turn.is_none() && !gone && Instant::now() < stop {
-        thread::sleep(GLANCE);
-        follow.glance(progress);
-        if pulse.elapsed() >= PULSE {
-            pulse = Instant::now();
-            gone = !is_there(server);
-        }
-    }
-    if follow.sighting().turn.is_none() {
-        follow.settle(if gone { LAG } else { Duration::ZERO }, progress);
-    }
-    let sighting = follow.sighting();
-    match (&sighting.message, &sighting.turn) {
-        (_, Some(turn)) if turn.completed => {
-            progress(Progress::TurnDone(turn.evidence.clone()));
-            Ok(())
-        }
-        (_, Some(turn)) => Err(EdgeError::TurnFailed {
-            reason: "OpenCode says that the turn failed".into(),
-            evidence: turn.evidence.clone(),
-        }),
-        (Some(place), None) if gone => Err(EdgeError::TurnFailed {
-            reason: "OpenCode's server ended in the middle of the turn".into(),
-            evidence: place.clone(),
-        }),
-        // It goes on without us.
-        (Some(_), None) => Ok(()),
-        (None, None) => {
-            let why = match follow.trouble() {
-                Some(error) => format!("the store cannot be read: {error}"),
-                None if gone => "OpenCode's server ended, and the store lacks the message".into(),
-                None => "OpenCode's server took it, and the store lacks it still".into(),
-            };
-            Err(EdgeError::Uncertain { reason: why })
-        }
-    }
 }
 
 fn is_there(server: &Server) -> bool {
