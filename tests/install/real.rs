@@ -156,3 +156,17 @@ fn gemini_lists_and_calls_the_tools_after_an_install_and_not_after_an_uninstall(
     };
     there_and_back(&turn, &[".gemini/settings.json"]);
 }
+
+#[test]
+fn opencode_lists_and_calls_the_tools_after_an_install_and_not_after_an_uninstall() {
+    let turn = Turn {
+        client: "opencode",
+        tool: "axiowl_axiowl_whoami",
+        program: Clients::opencode,
+        // No `--dir`: the home's environment has no `PWD`, which it believes more than the
+        // folder it runs in (`providers/opencode-gemini.md` C).
+        arguments: &["run", "--format", "json"],
+        provider: "opencode_cli:local:",
+    };
+    there_and_back(&turn, &[".config/opencode/opencode.json"]);
+}
