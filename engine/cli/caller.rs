@@ -4,6 +4,7 @@
 //! Nobody is taken for a caller because an argument, an environment variable or a name says so.
 
 use crate::args::Common;
+use crate::ground::Ground;
 use crate::homes;
 use crate::pass::{self, PassOptions};
 use crate::setup::{self, Setup};
@@ -11,6 +12,7 @@ use axiowl_discover::identity::{Claim, Claims, Missing, Said, claims, session_id
 use axiowl_discover::{Options, row_of};
 use axiowl_mcp::{CallContext, ProvenSender};
 use axiowl_model::{AgentRecord, Kind, SessionKey, display_safe};
+use axiowl_pipeline::identity::spent::spend;
 use axiowl_pipeline::identity::{Caller, refuse_foreign_host};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -77,7 +79,12 @@ fn find(setup: &Setup, call: &CallContext) -> Result<ProvenSender, String> {
         None => format!("refused: {why}"),
     };
     let confirmed = confirm(setup, call, &claimed).map_err(mended)?;
-    settle(setup, confirmed).map_err(mended)
+    let (sender, spent) = settle(setup, confirmed).map_err(mended)?;
+    // Last, so that a call which is refused may be made again.
+    if let Some(spent) = spent {
+        spend(&setup.state, &spent, call.received).map_err(|why| mended(why.to_string()))?;
+    }
+    Ok(sender)
 }
 
 /// A claim that holds, with the session it stands for.
@@ -96,22 +103,28 @@ fn confirm<'c>(
     let verifiers = axiowl_providers::verifiers();
     let mut asked: BTreeMap<(&str, Option<&str>), Result<Caller, String>> = BTreeMap::new();
     let (mut confirmed, mut refusals) = (Vec::new(), Vec::new());
+    let ground = Ground::of(&setup.state)?;
     for claim in claimed {
         let value = claim.value.as_deref();
-        let answer = match &claim.verify {
-            None => value
-                .map(Caller::session)
-                .ok_or_else(|| "the host names nobody".to_owned()),
-            Some(name) => asked
-                .entry((name, value))
-                .or_insert_with(|| {
-                    let verifier = verifiers.iter().find(|one| one.name() == name);
-                    let verifier =
-                        verifier.ok_or_else(|| format!("there is no verifier `{name}`"))?;
-                    verifier.verify(&setup.world, call, value)
-                })
-                .clone(),
+        let provider = claim.provider.as_str();
+        let mut native = || {
+            let Some(name) = &claim.verify else {
+                let value = value.map(Caller::session);
+                return value.ok_or_else(|| "the host names nobody".to_owned());
+            };
+            let verifier = verifiers.iter().find(|one| one.name() == name);
+            let verifier = verifier.ok_or_else(|| format!("there is no verifier `{name}`"))?;
+            if !verifier.providers().contains(&provider) {
+                return Err(format!(
+                    "the verifier `{name}` proves no session of {provider}"
+                ));
+            }
+            let asked = asked.entry((name, value));
+            asked
+                .or_insert_with(|| verifier.verify(&setup.world, call, value))
+                .clone()
         };
+        let answer = ground.holds(setup, provider).and_then(|()| native());
         match answer.and_then(|caller| Ok((key(setup, claim, &caller.session)?, caller))) {
             Ok((key, caller)) => confirmed.push(Confirmed { claim, caller, key }),
             Err(why) if !refusals.contains(&why) => refusals.push(why),
@@ -139,7 +152,11 @@ fn key(setup: &Setup, claim: &Claim, bare: &str) -> Result<SessionKey, String> {
 }
 
 /// Picks the one claim whose session is known: by the registry, or by one targeted discovery.
-fn settle(setup: &Setup, confirmed: Vec<Confirmed<'_>>) -> Result<ProvenSender, String> {
+/// Also says what tells its call from others, where its proof could be shown twice.
+fn settle(
+    setup: &Setup,
+    confirmed: Vec<Confirmed<'_>>,
+) -> Result<(ProvenSender, Option<String>), String> {
     let mut known = known(setup, confirmed)?;
     if known.iter().filter(|one| one.name.is_some()).count() != 1 {
         known = look(setup, known)?;
@@ -170,7 +187,7 @@ fn settle(setup: &Setup, confirmed: Vec<Confirmed<'_>>) -> Result<ProvenSender, 
         let bare = key.bare_session();
         raw.contains(bare) && raw != bare && *raw != key.session
     };
-    Ok(ProvenSender {
+    let sender = ProvenSender {
         display_name: one.name.unwrap_or_else(|| key.session.clone()),
         proof,
         class: claim.class.as_str().into(),
@@ -178,7 +195,8 @@ fn settle(setup: &Setup, confirmed: Vec<Confirmed<'_>>) -> Result<ProvenSender, 
         subagent: caller.subagent,
         turn_message: claim.message.as_deref().and_then(|id| id.parse().ok()),
         key,
-    })
+    };
+    Ok((sender, caller.call))
 }
 
 /// A confirmed claim, and what is known of its session.

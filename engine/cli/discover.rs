@@ -2,6 +2,7 @@
 
 use crate::args::{Common, Discover};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::ground::{self, Adding};
 use crate::interrupt;
 use crate::memo::Memos;
 use crate::output;
@@ -81,6 +82,7 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
             let provider = &rule.rule.provider.value;
             tracing::debug!(provider, why, "discovered anew");
         }
+        let anew_read = recalled.is_none();
         let pass = match recalled {
             Some(pass) => Ok(pass),
             None => {
@@ -106,8 +108,15 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
         if arguments.scope == ALL && unlisted {
             continue;
         }
-        if !arguments.dry_run && arguments.fixture.is_none() && arguments.target.is_none() {
-            keep_verdict(&setup, rule, &pass);
+        if !arguments.dry_run && arguments.fixture.is_none() {
+            // A person asks for it: this is where their sessions are.
+            if anew_read {
+                ground::note(&setup, rule, Adding::Always)
+                    .map_err(|why| Failure::new(Exit::Failed, why))?;
+            }
+            if arguments.target.is_none() {
+                keep_verdict(&setup, rule, &pass);
+            }
         }
         fits &= matches!(
             pass.summary.verdict,

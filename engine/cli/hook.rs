@@ -8,7 +8,8 @@ use crate::args::{Common, Hook};
 use crate::exit::{Exit, Outcome};
 use crate::setup::Own;
 use axiowl_pipeline::EvidenceLog;
-use axiowl_pipeline::identity::marker::{Marker, Markers};
+use axiowl_pipeline::identity::marker::{Marker, Markers, Process};
+use axiowl_pipeline::identity::{Door, HostProcess};
 use serde_json::json;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -32,7 +33,7 @@ pub fn run(arguments: &Hook, common: &Common) -> Outcome {
             note(state, provider, &error);
         }
         if let Some((family, marker)) = &heard.marker {
-            leave(state, family, marker);
+            leave(state, family, marker.clone());
         }
     }
     // A host that has closed the pipe wants no answer.
@@ -40,13 +41,25 @@ pub fn run(arguments: &Hook, common: &Common) -> Outcome {
     Ok(Exit::Done)
 }
 
-fn leave(state: &Path, family: &str, marker: &Marker) {
-    if let Err(error) = Markers::at(state, family).leave(marker, SystemTime::now()) {
+/// Leaves the marker with the processes that this one descends from: the host is one of them.
+fn leave(state: &Path, family: &str, mut marker: Marker) {
+    match axiowl_providers::host_processes(Door::Pipes) {
+        Ok(above) => {
+            let above = above.into_iter();
+            let process = |one: HostProcess| Process {
+                pid: one.pid,
+                start: one.start,
+            };
+            marker.hosts = above.map(process).collect();
+        }
+        Err(error) => note(state, family, &error),
+    }
+    if let Err(error) = Markers::at(state, family).leave(&marker, SystemTime::now()) {
         note(state, family, &error);
     }
 }
 
-fn note(state: &Path, hook: &str, error: &std::io::Error) {
+fn note(state: &Path, hook: &str, error: &dyn std::fmt::Display) {
     let fields = json!({ "hook": hook, "reason": error.to_string() });
     EvidenceLog::at(state).record("hook_failed", fields);
 }

@@ -12,6 +12,7 @@ mod doctor;
 mod exit;
 mod explain;
 mod faults;
+mod ground;
 mod homes;
 mod hook;
 mod install;

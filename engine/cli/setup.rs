@@ -35,6 +35,8 @@ pub struct Setup {
     pub evidence: EvidenceLog,
     /// Options to hand on to children.
     pub common: Common,
+    /// The folder of the user's configuration.
+    pub config_dir: PathBuf,
     /// The user's own home.
     user_home: PathBuf,
 }
@@ -148,6 +150,7 @@ fn open_with(
         registry,
         evidence,
         common: common.clone(),
+        config_dir: own.config_dir,
         user_home: own.home,
     })
 }

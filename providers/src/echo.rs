@@ -249,6 +249,10 @@ impl IdentityVerifier for EchoTranscript {
         "echo_transcript"
     }
 
+    fn providers(&self) -> &'static [&'static str] {
+        &["echo"]
+    }
+
     fn verify(
         &self,
         world: &World,
@@ -270,7 +274,9 @@ impl IdentityVerifier for EchoTranscript {
             .filter(|session| is_uuid(session))
             .collect();
         match (callers.pop(), callers.is_empty()) {
-            (Some(session), true) => Ok(Caller::session(session)),
+            (Some(session), true) => {
+                Ok(Caller::session(session).by_call(format!("echo {claimed}")))
+            }
             (Some(_), false) => Err("several transcripts hold that call".into()),
             (None, _) => Err("no transcript holds that call in an open turn".into()),
         }

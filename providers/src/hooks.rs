@@ -115,6 +115,8 @@ fn marked(family: &'static str, heard: Heard, call: &Call<'_>) -> Heard {
         digest: digest(call.tool, &call.arguments),
         session: call.session.to_owned(),
         call: call.id.map(|id| format!("{family}:{id}")),
+        // Who runs the hook is not its payload's to say.
+        hosts: Vec::new(),
     };
     Heard {
         marker: Some((family, marker)),

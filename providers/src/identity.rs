@@ -20,7 +20,7 @@ use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -125,6 +125,27 @@ fn is_call(call: &CallContext, named: &str, written: &Value) -> bool {
 /// who started whom, it may.
 fn comes_from(call: &CallContext, pid: u32) -> bool {
     call.host.is_empty() || call.host.iter().any(|process| process.pid == pid)
+}
+
+/// Whether a process runs a program, by the files it runs and not by what it calls itself:
+/// `told` is asked about the executable and, where that is given a script, about the script.
+fn is_program(process: &HostProcess, told: impl Fn(&Path) -> bool) -> bool {
+    let executable = processes::program_of(process.pid);
+    let arguments = processes::command_line(process.pid);
+    // `node --flag … script`: the script is the first argument that is no flag.
+    let script = arguments.iter().skip(1).find(|one| !one.starts_with('-'));
+    let script = script.map(PathBuf::from).filter(|path| path.is_absolute());
+    executable
+        .iter()
+        .chain(script.iter())
+        .any(|path| told(path))
+}
+
+/// The last part of a path.
+fn file_name(path: &Path) -> &str {
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default()
 }
 
 /// Looks again and again until there is an answer or the time is over.

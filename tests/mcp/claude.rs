@@ -1,6 +1,6 @@
 //! Claude Code: the pending call in a live transcript, and nothing else.
 
-use crate::host::{Host, Who};
+use crate::host::{Host, Who, below};
 use crate::program::Axiowl;
 use serde_json::{Value, json};
 use std::fs::OpenOptions;
@@ -61,8 +61,20 @@ impl Scene {
         self.0.write(&path, record.to_string());
     }
 
+    /// The server as Claude Code starts it.
     fn host(&self) -> Host {
-        Host::of(&self.0, "claude-code")
+        self.host_below("claude")
+    }
+
+    /// The same by a program of another name.
+    fn host_below(&self, program: &str) -> Host {
+        let server = below(&self.0, self.0.command(&["mcp"]), program);
+        Host::greeting(server, "claude-code")
+    }
+
+    /// Forgets which calls were answered.
+    fn forget(&self) {
+        std::fs::remove_dir_all(self.0.path("home/.axiowl/calls")).expect("calls were noted");
     }
 }
 
@@ -206,10 +218,45 @@ fn the_process_that_has_another_session_open_contradicts_the_transcript() {
         format!("claude_code_cli:session:{ONE}")
     );
     scene.opened(ONE);
+    scene.forget();
     assert_eq!(
         scene.host().whoami(meta(CALL)).session(),
         format!("claude_code_cli:session:{ONE}")
     );
+}
+
+#[test]
+fn a_call_that_is_still_under_way_is_not_answered_a_second_time() {
+    let scene = Scene::new();
+    scene.calls(ONE);
+    let mut host = scene.host();
+    // A refused one may be made again.
+    host.call("axiowl_whoami", json!({ "x": 1 }), meta(CALL));
+    let who = host.whoami(meta(CALL));
+    assert_eq!(who.session(), format!("claude_code_cli:session:{ONE}"));
+    for mut host in [host, scene.host()] {
+        host.whoami(meta(CALL)).refused_for("answered already");
+    }
+}
+
+#[test]
+fn a_server_that_no_claude_code_started_is_refused_although_it_knows_the_call() {
+    let scene = Scene::new();
+    scene.calls(ONE);
+    let mut stranger = Host::of(&scene.0, "claude-code");
+    stranger
+        .whoami(meta(CALL))
+        .refused_for("no process of Claude Code");
+    for program in ["claudette", "not-claude"] {
+        scene
+            .host_below(program)
+            .whoami(meta(CALL))
+            .refused_for("no process of Claude Code");
+    }
+    // One that says which session it has open is known by that.
+    scene.opened(ONE);
+    let who = stranger.whoami(meta(CALL));
+    assert_eq!(who.session(), format!("claude_code_cli:session:{ONE}"));
 }
 
 #[test]

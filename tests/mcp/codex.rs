@@ -1,7 +1,7 @@
 //! Codex: the thread that the host names, when the call stands in its rollout and the process
 //! that writes the rollout is the one the call comes from.
 
-use crate::host::{Host, Who};
+use crate::host::{Host, Who, below as below_program};
 use crate::program::Axiowl;
 use axiowl_test_support::poll;
 use serde_json::{Value, json};
@@ -200,6 +200,22 @@ fn a_thread_that_another_process_has_open_is_not_this_servers() {
     other.kill().expect("kill");
     other.wait().expect("wait");
     assert!(why.contains("does not come from there"), "{why}");
+}
+
+#[test]
+fn what_a_shell_of_codex_runs_speaks_for_no_thread() {
+    let scene = Scene::new("codex_exec");
+    scene.note(THREAD, &called("call_1", TURN));
+    let server = below_program(&scene.axiowl, scene.axiowl.command(&["mcp"]), "bash");
+    Host::greeting(server, "codex-mcp-client")
+        .whoami(meta(THREAD, "call_1"))
+        .refused_for("does not come from there");
+    let who = scene.whoami(meta(THREAD, "call_1"));
+    assert_eq!(who.session(), THREAD);
+    // The proof of a call counts once.
+    scene
+        .whoami(meta(THREAD, "call_1"))
+        .refused_for("answered already");
 }
 
 /// Another process that has a file open for writing.

@@ -144,6 +144,10 @@ fn the_process_at_the_other_end_is_the_host_and_the_servers_own_parents_are_not(
     scene.calls(claude::ONE);
     let web = Web::of(&scene.0);
     let session = web.session("claude-code");
+    session
+        .whoami(claude::meta(claude::CALL))
+        .refused_for("no process of Claude Code");
+    scene.opened(claude::ONE);
     let who = session.whoami(claude::meta(claude::CALL));
     assert_eq!(
         who.session(),

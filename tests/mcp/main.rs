@@ -9,6 +9,7 @@ mod answers;
 mod claude;
 mod codex;
 mod copilot;
+mod ground;
 mod host;
 mod http;
 mod lifecycles;

@@ -1,5 +1,6 @@
 //! Gemini, Cursor and Antigravity: their hooks leave a marker of the call, and the server takes it.
 
+use crate::host::{Host, below};
 use crate::recorded::{Recorded, payload};
 use serde_json::{Value, json};
 
@@ -135,6 +136,22 @@ fn x25_two_equal_calls_of_two_sessions_at_once_are_refused() {
         host.whoami(json!({}))
             .refused_for("the very same call at once");
         host.whoami(json!({})).refused_for("no hook announced");
+    }
+}
+
+#[test]
+fn x25_a_marker_that_another_process_had_left_is_refused() {
+    for surface in &SURFACES {
+        let world = surface.world();
+        // The host is a program of its own, and it was this test that ran the hook.
+        let server = below(&world.axiowl, world.command(&["mcp"]), "host");
+        let mut host = Host::greeting(server, surface.client);
+        surface.announce(&world, surface.bare, &json!({}));
+        host.whoami(json!({}))
+            .refused_for("was not run by the process that makes it");
+        // For the process that ran it, it is still there.
+        let who = world.host(surface.client).whoami(json!({}));
+        assert_eq!(who.session(), format!("{}{}", surface.prefix, surface.bare));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Providers whose stores are recorded: each test asks the server in the recorded world.
 
-use crate::host::{Host, Who};
+use crate::host::{Host, Who, below};
 use crate::program::{Axiowl, ROOT, copy_tree};
 use axiowl_lang::layers::{self, Sources};
 use axiowl_lang::rule::IdentityClass;
@@ -133,33 +133,11 @@ fn a_conversation_that_the_copilot_runtime_holds_for_vs_code_belongs_to_that_sur
 const GROK: &str = "0199aaaa-0000-7000-8000-000000000001";
 const GROK_CHILD: &str = "0199aaaa-0000-7000-8000-000000000002";
 
-/// A server started by a program of that name, as far as the system knows.
-pub fn under(world: &Recorded, program: &str, client: &str) -> Host {
-    let script = world.axiowl.path("bin").join(program);
-    world
-        .axiowl
-        .write(&format!("bin/{program}"), "#!/bin/sh\n\"$@\"\nexit $?\n");
-    let mut permissions = std::fs::metadata(&script).expect("script").permissions();
-    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
-    std::fs::set_permissions(&script, permissions).expect("permissions");
-    let inner = world.command(&["mcp"]);
-    // By a shell: a file that this process may still have open for writing cannot be run.
-    let mut command = Command::new("/bin/sh");
-    command
-        .arg("-c")
-        .arg("\"$@\"; exit $?")
-        .arg("sh")
-        .arg(&script);
-    command
-        .arg(inner.get_program())
-        .args(inner.get_args())
-        .env_clear();
-    command.envs(
-        inner
-            .get_envs()
-            .filter_map(|(name, value)| Some((name, value?))),
-    );
-    Host::greeting(command, client)
+fn under(world: &Recorded, program: &str, client: &str) -> Host {
+    Host::greeting(
+        below(&world.axiowl, world.command(&["mcp"]), program),
+        client,
+    )
 }
 
 fn under_grok(world: &Recorded) -> Who {

@@ -2,6 +2,7 @@
 //! markers that providers' hooks leave for it.
 
 pub mod marker;
+pub mod spent;
 
 use axiowl_model::{MessageId, SessionKey};
 use axiowl_sources::World;
@@ -115,6 +116,8 @@ pub struct Caller {
     pub session: String,
     /// The sub-agent that is calling.
     pub subagent: Option<String>,
+    /// What tells this call from every other, where its proof can be shown twice.
+    pub call: Option<String>,
 }
 
 impl Caller {
@@ -123,7 +126,15 @@ impl Caller {
         Self {
             session: id.into(),
             subagent: None,
+            call: None,
         }
+    }
+
+    /// The same, by a call that counts once.
+    #[must_use]
+    pub fn by_call(mut self, call: impl Into<String>) -> Self {
+        self.call = Some(call.into());
+        self
     }
 }
 
@@ -131,6 +142,9 @@ impl Caller {
 pub trait IdentityVerifier: Send + Sync {
     /// The name a rule's `verify:` uses.
     fn name(&self) -> &'static str;
+
+    /// The providers whose sessions it can prove. A rule of another cannot name it.
+    fn providers(&self) -> &'static [&'static str];
 
     /// Confirms that `claimed` (the value the rule read, if it reads any) really is the caller
     /// and says who that is; the error says what is missing.

@@ -2,9 +2,11 @@
 //! (`providers/claude-code.md` D.1, D.2). The environment is stale after `/clear`, `/branch` and
 //! the resume picker, so it names nobody here.
 
-use super::{LAG, comes_from, document, folder, is_call, records_with, tail, wait_for};
+use super::{
+    LAG, comes_from, document, file_name, folder, is_call, is_program, records_with, tail, wait_for,
+};
 use crate::processes;
-use axiowl_pipeline::identity::{CallContext, Caller, IdentityVerifier};
+use axiowl_pipeline::identity::{CallContext, Caller, HostProcess, IdentityVerifier};
 use axiowl_sources::World;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -23,6 +25,10 @@ impl IdentityVerifier for ClaudeTranscript {
         "claude_transcript"
     }
 
+    fn providers(&self) -> &'static [&'static str] {
+        &["claude_code_cli"]
+    }
+
     fn verify(
         &self,
         world: &World,
@@ -37,6 +43,11 @@ impl IdentityVerifier for ClaudeTranscript {
             let own = running.iter().find(|one| one.pid == process.pid)?;
             Some(own.session.clone())
         });
+        // Each process of Claude Code says which session it has open; those that say nothing are
+        // of versions that did not yet.
+        if open.is_none() && !call.host.is_empty() && !call.host.iter().any(is_claude) {
+            return Err("no process of Claude Code is above this server".into());
+        }
         let calls = wait_for(LAG, || {
             let calls = pending(&root, open.as_deref(), id, call);
             (!calls.is_empty()).then_some(calls)
@@ -71,8 +82,20 @@ impl IdentityVerifier for ClaudeTranscript {
         Ok(Caller {
             session: caller.session,
             subagent: caller.subagent,
+            call: Some(format!("claude_code {id}")),
         })
     }
+}
+
+/// Whether a process is Claude Code: `claude`, `…/claude/versions/<version>`, or its package run
+/// by another program.
+fn is_claude(process: &HostProcess) -> bool {
+    is_program(process, |path| {
+        let versions = path.parent().is_some_and(|folder| {
+            folder.ends_with("claude/versions") || folder.ends_with("@anthropic-ai/claude-code")
+        });
+        versions || matches!(file_name(path), "claude" | "claude.exe")
+    })
 }
 
 /// A caller as a transcript names it.

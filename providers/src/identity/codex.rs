@@ -2,7 +2,7 @@
 //! Codex can forge all of it but the thread's own rollout, so the call has to stand there,
 //! pending, and the process that writes the rollout has to be the one the call comes from.
 
-use super::{LAG, comes_from, folder, is_call, records_with, tail, wait_for};
+use super::{LAG, folder, is_call, records_with, tail, wait_for};
 use crate::codex_store::{Rollout, Store};
 use crate::processes;
 use axiowl_pipeline::identity::{CallContext, Caller, IdentityVerifier};
@@ -23,6 +23,10 @@ pub(crate) struct CodexTurn;
 impl IdentityVerifier for CodexTurn {
     fn name(&self) -> &'static str {
         "codex_turn"
+    }
+
+    fn providers(&self) -> &'static [&'static str] {
+        &["codex", "codex_cli"]
     }
 
     fn verify(
@@ -55,6 +59,7 @@ impl IdentityVerifier for CodexTurn {
         Ok(Caller {
             session,
             subagent: is_child,
+            call: Some(format!("codex {thread} {id}")),
         })
     }
 }
@@ -84,18 +89,19 @@ fn pending(rollout: &Path, id: &str, turn: &str, call: &CallContext) -> Option<(
     found
 }
 
-/// The process that has the rollout open for writing is the one the call comes from. Where the
-/// system does not tell who descends from whom, the pending call has to do.
+/// The process that has the rollout open for writing is the very one that calls: one process may
+/// have several threads, and what a shell of one of them runs is none of them. Where the system
+/// does not tell who descends from whom, the pending call has to do.
 fn is_ours(rollout: &Path, call: &CallContext) -> Result<(), String> {
-    if call.host.is_empty() {
+    let Some(host) = call.host.first() else {
         return Ok(());
-    }
+    };
     let writers = processes::writers_of(rollout);
     if writers.is_empty() {
         return Err(format!("no process has {} open", rollout.display()));
     }
     // Whoever opens it beside its owner may be pretending to be the owner.
-    match writers.iter().find(|writer| !comes_from(call, **writer)) {
+    match writers.iter().find(|writer| **writer != host.pid) {
         None => Ok(()),
         Some(other) => Err(format!(
             "process {other} writes {}, and the call does not come from there",

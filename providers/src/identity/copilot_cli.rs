@@ -17,6 +17,10 @@ impl IdentityVerifier for CopilotInUse {
         "copilot_in_use"
     }
 
+    fn providers(&self) -> &'static [&'static str] {
+        &["copilot_cli"]
+    }
+
     fn verify(
         &self,
         world: &World,

@@ -2,8 +2,8 @@
 //! (`providers/cursor-antigravity-grok.md` C, A10). What this process has only counts when it was
 //! really Grok that started it, and for that session.
 
-use super::{document, folder};
-use axiowl_pipeline::identity::{CallContext, Caller, IdentityVerifier};
+use super::{document, file_name, folder, is_program};
+use axiowl_pipeline::identity::{CallContext, Caller, HostProcess, IdentityVerifier};
 use axiowl_sources::World;
 use serde_json::Value;
 
@@ -15,6 +15,10 @@ impl IdentityVerifier for GrokHost {
         "grok_host"
     }
 
+    fn providers(&self) -> &'static [&'static str] {
+        &["grok"]
+    }
+
     fn verify(
         &self,
         world: &World,
@@ -24,7 +28,7 @@ impl IdentityVerifier for GrokHost {
         let id = claimed.ok_or("the host sets no session")?;
         // What a shell of Grok's runs inherits the variable, or sets another.
         let nearest = call.host.first();
-        let Some(grok) = nearest.filter(|process| process.name.starts_with("grok")) else {
+        let Some(grok) = nearest.filter(|process| is_grok(process)) else {
             return Err("Grok did not start this server; the variable is a leftover".into());
         };
         for running in running(world) {
@@ -43,6 +47,14 @@ impl IdentityVerifier for GrokHost {
         }
         Ok(Caller::session(id))
     }
+}
+
+/// Whether a process runs `grok`, by that name or with a version or platform behind it.
+fn is_grok(process: &HostProcess) -> bool {
+    is_program(process, |path| {
+        let rest = file_name(path).strip_prefix("grok");
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
+    })
 }
 
 /// Grok's own list of what runs, where it keeps one.

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const MOST: u64 = 1 << 30;
 /// Running calls of the sessions that were written to last.
 const RUNNING: &str = "\
-    SELECT p.session_id AS session, s.parent_id AS parent, s.title AS title, p.data AS data \
+    SELECT p.id AS part, p.session_id AS session, s.parent_id AS parent, s.title AS title, p.data AS data \
     FROM part p JOIN session s ON s.id = p.session_id \
     WHERE p.session_id IN (SELECT id FROM session ORDER BY time_updated DESC LIMIT 50) \
       AND json_valid(p.data) AND p.data ->> '$.type' = 'tool' \
@@ -31,6 +31,10 @@ pub(crate) struct OpencodePendingCall;
 impl IdentityVerifier for OpencodePendingCall {
     fn name(&self) -> &'static str {
         "opencode_pending_call"
+    }
+
+    fn providers(&self) -> &'static [&'static str] {
+        &["opencode_cli"]
     }
 
     fn verify(
@@ -57,8 +61,8 @@ impl IdentityVerifier for OpencodePendingCall {
         if callers.len() > 1 || callers.values().any(|(_, calls)| *calls > 1) {
             return Err("several running calls have these very arguments".into());
         }
-        let (session, (caller, _)) = callers.into_iter().next().ok_or("nobody is calling")?;
-        Ok(caller.unwrap_or_else(|| Caller::session(session)))
+        let (_, (caller, _)) = callers.into_iter().next().ok_or("nobody is calling")?;
+        Ok(caller)
     }
 }
 
@@ -68,6 +72,10 @@ pub(crate) struct OpencodeStore;
 impl IdentityVerifier for OpencodeStore {
     fn name(&self) -> &'static str {
         "opencode_store"
+    }
+
+    fn providers(&self) -> &'static [&'static str] {
+        &["opencode_cli"]
     }
 
     fn verify(
@@ -113,8 +121,8 @@ fn is_open(world: &World, database: &str, call: &CallContext) -> Result<(), Stri
 
 /// The sessions with such a call, how many of them each has, and of a sub-agent whom it works
 /// for.
-fn callers(rows: &[Row], call: &CallContext) -> BTreeMap<String, (Option<Caller>, usize)> {
-    let mut out: BTreeMap<String, (Option<Caller>, usize)> = BTreeMap::new();
+fn callers(rows: &[Row], call: &CallContext) -> BTreeMap<String, (Caller, usize)> {
+    let mut out: BTreeMap<String, (Caller, usize)> = BTreeMap::new();
     for row in rows {
         let text = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or_default();
         let part: Value = serde_json::from_str(text("data")).unwrap_or_default();
@@ -124,10 +132,12 @@ fn callers(rows: &[Row], call: &CallContext) -> BTreeMap<String, (Option<Caller>
         }
         let (session, parent) = (text("session"), text("parent"));
         let title = Some(text("title")).filter(|title| !title.trim().is_empty());
-        let caller = (!parent.is_empty()).then(|| Caller {
-            session: parent.to_owned(),
-            subagent: Some(title.unwrap_or(session).to_owned()),
-        });
+        let child = !parent.is_empty();
+        let caller = Caller {
+            session: if child { parent } else { session }.to_owned(),
+            subagent: child.then(|| title.unwrap_or(session).to_owned()),
+            call: Some(format!("opencode {session} {}", text("part"))),
+        };
         let entry = out.entry(session.to_owned()).or_insert((caller, 0));
         entry.1 += 1;
     }

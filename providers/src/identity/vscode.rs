@@ -3,12 +3,15 @@
 //! confirmed is the host: it has to be VS Code itself, not something that calls itself so, and not
 //! something that runs in one of its terminals.
 
+use super::file_name;
 use crate::processes;
 use axiowl_pipeline::identity::{CallContext, Caller, HostProcess, IdentityVerifier};
 use axiowl_sources::World;
 
-/// The programs, by the short names the system knows them by.
+/// The programs, by the names of their files.
 const PROGRAMS: [&str; 4] = ["code", "codium", "vscodium", "code-server"];
+/// Beginnings of the folders in which a server of VS Code has its own Node.
+const SERVERS: [&str; 4] = [".vscode", ".vscodium", "code-server", "openvscode-server"];
 /// The process in which extensions and their servers run, of a program that is Node's.
 const EXTENSIONS: &str = "--type=extensionHost";
 
@@ -18,6 +21,10 @@ pub(crate) struct VscodeHost;
 impl IdentityVerifier for VscodeHost {
     fn name(&self) -> &'static str {
         "vscode_host"
+    }
+
+    fn providers(&self) -> &'static [&'static str] {
+        &["vscode_native", "vscode_copilot_backed"]
     }
 
     fn verify(
@@ -34,14 +41,22 @@ impl IdentityVerifier for VscodeHost {
     }
 }
 
+/// By the executable: what a process calls itself is its own choice.
 fn is_vscode(process: &HostProcess) -> bool {
+    let Some(executable) = processes::program_of(process.pid) else {
+        return false;
+    };
     let named = PROGRAMS.iter().any(|program| {
-        let rest = process.name.strip_prefix(program);
+        let rest = file_name(&executable).strip_prefix(program);
         // `code-insiders`, `codium-insiders`.
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     });
     named || {
         let arguments = processes::command_line(process.pid);
-        arguments.iter().any(|argument| argument == EXTENSIONS)
+        let below = executable.components().any(|part| {
+            let part = part.as_os_str().to_str().unwrap_or_default();
+            SERVERS.iter().any(|server| part.starts_with(server))
+        });
+        below && arguments.iter().any(|argument| argument == EXTENSIONS)
     }
 }

@@ -8,6 +8,7 @@
 //! Knows no provider: each hook family has a name.
 
 use axiowl_registry::{create_private_dir, private_file_options};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::io::{self, Write};
@@ -63,6 +64,17 @@ pub struct Marker {
     pub session: String,
     /// The provider's id of the call. Several hooks of one call leave one marker.
     pub call: Option<String>,
+    /// The processes that the hook descends from: the host that ran it is one of them.
+    pub hosts: Vec<Process>,
+}
+
+/// A process: its number and when it started, as the system counts it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// Tells it from a later one of that number.
+    pub start: Option<String>,
 }
 
 /// Why no marker names the caller.
@@ -71,6 +83,9 @@ pub enum NoMarker {
     /// None is there.
     #[error("no hook announced this call in the last {} seconds", FRESH.as_secs())]
     None,
+    /// Another process ran the hook than the one that calls.
+    #[error("the hook that announced this call was not run by the process that makes it")]
+    Elsewhere,
     /// Two sessions made the same call at once.
     #[error("two sessions announced the very same call at once")]
     Several,
@@ -100,7 +115,9 @@ impl Markers {
     pub fn leave(&self, marker: &Marker, now: SystemTime) -> io::Result<()> {
         create_private_dir(&self.folder)?;
         self.sweep(now);
-        let line = json!({ "session": marker.session, "at": millis(now) });
+        let line = json!({
+            "session": marker.session, "at": millis(now), "hosts": marker.hosts,
+        });
         // The same call announced by two hooks is one marker; without an id it cannot be told.
         let own = match &marker.call {
             Some(call) => {
@@ -124,15 +141,24 @@ impl Markers {
         )
     }
 
-    /// Takes the marker of a call: the session that made it.
+    /// Takes the marker of a call: the session that made it. `hosts` are the processes one of
+    /// which has to have run the hook; of none nothing is asked.
     ///
     /// # Errors
     /// No fresh one, or more than one session's.
-    pub fn take(&self, digest: &str, now: SystemTime) -> Result<String, NoMarker> {
+    pub fn take(
+        &self,
+        digest: &str,
+        hosts: &[Process],
+        now: SystemTime,
+    ) -> Result<String, NoMarker> {
         let mut fresh: Vec<(PathBuf, String, u64)> = Vec::new();
+        let mut elsewhere = false;
         for path in self.files(|name| name.starts_with(digest)) {
             match read(&path, now) {
-                Read::Fresh(session, at) => fresh.push((path, session, at)),
+                // Of another host it stays where it is, for that host's own call.
+                Read::Fresh(line) if !line.is_of(hosts) => elsewhere = true,
+                Read::Fresh(line) => fresh.push((path, line.session, line.at)),
                 Read::Foreign => return Err(NoMarker::Foreign),
                 Read::Useless => {}
             }
@@ -140,7 +166,10 @@ impl Markers {
         fresh.sort_by(|a, b| (a.2, &a.0).cmp(&(b.2, &b.0)));
         let sessions = fresh.iter().map(|(_, session, _)| session);
         let Some(session) = sessions.clone().next() else {
-            return Err(NoMarker::None);
+            return Err(match elsewhere {
+                true => NoMarker::Elsewhere,
+                false => NoMarker::None,
+            });
         };
         if sessions.clone().any(|other| other != session) {
             // None of them may be taken later either: which call it belongs to stays unknown.
@@ -178,8 +207,23 @@ impl Markers {
     }
 }
 
+/// What stands in a marker's file.
+#[derive(Deserialize)]
+struct Line {
+    session: String,
+    at: u64,
+    #[serde(default)]
+    hosts: Vec<Process>,
+}
+
+impl Line {
+    fn is_of(&self, hosts: &[Process]) -> bool {
+        hosts.is_empty() || self.hosts.iter().any(|host| hosts.contains(host))
+    }
+}
+
 enum Read {
-    Fresh(String, u64),
+    Fresh(Line),
     Foreign,
     Useless,
 }
@@ -192,17 +236,16 @@ fn read(path: &Path, now: SystemTime) -> Read {
         return Read::Useless;
     }
     let content = fs::read_to_string(path).unwrap_or_default();
-    let line: Value = serde_json::from_str(&content).unwrap_or_default();
-    let (Some(session), Some(at)) = (line["session"].as_str(), line["at"].as_u64()) else {
+    let Ok(line) = serde_json::from_str::<Line>(&content) else {
         return Read::Useless;
     };
-    let age = i128::from(millis(now)) - i128::from(at);
+    let age = i128::from(millis(now)) - i128::from(line.at);
     // A clock that was set back makes a marker look new; a little of that is no lie.
     let fresh = (-1_000..=FRESH.as_millis() as i128).contains(&age);
     match (fresh, is_own(path, &meta)) {
         (false, _) => Read::Useless,
         (true, false) => Read::Foreign,
-        (true, true) => Read::Fresh(session.to_owned(), at),
+        (true, true) => Read::Fresh(line),
     }
 }
 
@@ -236,6 +279,7 @@ mod tests {
             digest: digest("send", &json!({ "to": "a", "body": "b" })),
             session: session.into(),
             call: call.map(str::to_owned),
+            hosts: Vec::new(),
         }
     }
 
@@ -282,11 +326,37 @@ mod tests {
     #[test]
     fn x25_a_marker_is_used_once() {
         let (_folder, markers, now, digest) = desk();
-        assert_eq!(markers.take(&digest, now), Err(NoMarker::None));
+        assert_eq!(markers.take(&digest, &[], now), Err(NoMarker::None));
         markers.leave(&marker("s1", None), now).unwrap();
-        assert_eq!(markers.take("another", now), Err(NoMarker::None));
-        assert_eq!(markers.take(&digest, now).as_deref(), Ok("s1"));
-        assert_eq!(markers.take(&digest, now), Err(NoMarker::None));
+        assert_eq!(markers.take("another", &[], now), Err(NoMarker::None));
+        assert_eq!(markers.take(&digest, &[], now).as_deref(), Ok("s1"));
+        assert_eq!(markers.take(&digest, &[], now), Err(NoMarker::None));
+    }
+
+    #[test]
+    fn a_marker_counts_for_the_host_that_ran_the_hook() {
+        let (_folder, markers, now, digest) = desk();
+        let process = |pid, start: &str| Process {
+            pid,
+            start: Some(start.into()),
+        };
+        let left = Marker {
+            hosts: vec![process(7, "70"), process(1, "0")],
+            ..marker("s1", None)
+        };
+        markers.leave(&left, now).unwrap();
+        // Another process, and a later one of the same number.
+        for other in [process(8, "70"), process(7, "71")] {
+            assert_eq!(
+                markers.take(&digest, &[other], now),
+                Err(NoMarker::Elsewhere)
+            );
+        }
+        let host = [process(9, "90"), process(7, "70")];
+        assert_eq!(markers.take(&digest, &host, now).as_deref(), Ok("s1"));
+        // One that says nothing of where it comes from is nobody's.
+        markers.leave(&marker("s1", None), now).unwrap();
+        assert_eq!(markers.take(&digest, &host, now), Err(NoMarker::Elsewhere));
     }
 
     #[test]
@@ -294,15 +364,15 @@ mod tests {
         let (folder, markers, now, digest) = desk();
         markers.leave(&marker("s1", None), now).unwrap();
         let late = now + FRESH + Duration::from_millis(1);
-        assert_eq!(markers.take(&digest, late), Err(NoMarker::None));
+        assert_eq!(markers.take(&digest, &[], late), Err(NoMarker::None));
         let early = now - Duration::from_secs(60);
         assert_eq!(
-            markers.take(&digest, early),
+            markers.take(&digest, &[], early),
             Err(NoMarker::None),
             "not from the future"
         );
         assert_eq!(
-            markers.take(&digest, now + FRESH).as_deref(),
+            markers.take(&digest, &[], now + FRESH).as_deref(),
             Ok("s1"),
             "it lasts as long as is said"
         );
@@ -317,9 +387,9 @@ mod tests {
         let (_folder, markers, now, digest) = desk();
         markers.leave(&marker("s1", Some("c1")), now).unwrap();
         markers.leave(&marker("s2", Some("c2")), now).unwrap();
-        assert_eq!(markers.take(&digest, now), Err(NoMarker::Several));
+        assert_eq!(markers.take(&digest, &[], now), Err(NoMarker::Several));
         assert_eq!(
-            markers.take(&digest, now),
+            markers.take(&digest, &[], now),
             Err(NoMarker::None),
             "neither is left for later"
         );
@@ -331,9 +401,9 @@ mod tests {
         for call in ["c1", "c1", "c2"] {
             markers.leave(&marker("s1", Some(call)), now).unwrap();
         }
-        assert_eq!(markers.take(&digest, now).as_deref(), Ok("s1"));
-        assert_eq!(markers.take(&digest, now).as_deref(), Ok("s1"));
-        assert_eq!(markers.take(&digest, now), Err(NoMarker::None));
+        assert_eq!(markers.take(&digest, &[], now).as_deref(), Ok("s1"));
+        assert_eq!(markers.take(&digest, &[], now).as_deref(), Ok("s1"));
+        assert_eq!(markers.take(&digest, &[], now), Err(NoMarker::None));
     }
 
     #[test]
@@ -342,7 +412,7 @@ mod tests {
         markers.leave(&marker("s1", None), now).unwrap();
         let taken = std::thread::scope(|scope| {
             let takers: Vec<_> = (0..8)
-                .map(|_| scope.spawn(|| markers.take(&digest, now).is_ok()))
+                .map(|_| scope.spawn(|| markers.take(&digest, &[], now).is_ok()))
                 .collect();
             takers
                 .into_iter()
@@ -361,16 +431,16 @@ mod tests {
         let own = folder.path().join("hooks/hook");
         assert_eq!(fs::metadata(&own).unwrap().mode() & 0o777, 0o700);
         fs::set_permissions(&own, fs::Permissions::from_mode(0o777)).unwrap();
-        assert_eq!(markers.take(&digest, now), Err(NoMarker::Foreign));
+        assert_eq!(markers.take(&digest, &[], now), Err(NoMarker::Foreign));
         fs::set_permissions(&own, fs::Permissions::from_mode(0o700)).unwrap();
         let file = fs::read_dir(&own).unwrap().next().unwrap().unwrap().path();
         assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
         // Only the system's administrator can give a file away.
         if chown(&file, Some(65534), None).is_ok() {
-            assert_eq!(markers.take(&digest, now), Err(NoMarker::Foreign));
+            assert_eq!(markers.take(&digest, &[], now), Err(NoMarker::Foreign));
             fs::remove_file(&file).unwrap();
         } else {
-            assert_eq!(markers.take(&digest, now).as_deref(), Ok("s1"));
+            assert_eq!(markers.take(&digest, &[], now).as_deref(), Ok("s1"));
         }
         let elsewhere = folder.path().join("elsewhere");
         fs::write(
@@ -379,6 +449,6 @@ mod tests {
         )
         .unwrap();
         symlink(&elsewhere, own.join(format!("{digest}-x.json"))).unwrap();
-        assert_eq!(markers.take(&digest, now), Err(NoMarker::None));
+        assert_eq!(markers.take(&digest, &[], now), Err(NoMarker::None));
     }
 }
