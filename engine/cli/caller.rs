@@ -79,7 +79,7 @@ fn find(setup: &Setup, call: &CallContext) -> Result<ProvenSender, String> {
         None => format!("refused: {why}"),
     };
     let confirmed = confirm(setup, call, &claimed).map_err(mended)?;
-    let (sender, spent) = settle(setup, confirmed).map_err(mended)?;
+    let (sender, spent) = settle(setup, call, confirmed).map_err(mended)?;
     // Last, so that a call which is refused may be made again.
     if let Some(spent) = spent {
         spend(&setup.state, &spent, call.received).map_err(|why| mended(why.to_string()))?;
@@ -155,11 +155,12 @@ fn key(setup: &Setup, claim: &Claim, bare: &str) -> Result<SessionKey, String> {
 /// Also says what tells its call from others, where its proof could be shown twice.
 fn settle(
     setup: &Setup,
+    call: &CallContext,
     confirmed: Vec<Confirmed<'_>>,
 ) -> Result<(ProvenSender, Option<String>), String> {
     let mut known = known(setup, confirmed)?;
     if known.iter().filter(|one| one.name.is_some()).count() != 1 {
-        known = look(setup, known)?;
+        known = look(setup, call, known)?;
     } else {
         known.retain(|one| one.name.is_some());
     }
@@ -230,13 +231,18 @@ fn known<'c>(setup: &Setup, confirmed: Vec<Confirmed<'c>>) -> Result<Vec<Known<'
 
 /// The one targeted discovery: each claiming provider is asked for the session, and claims of
 /// those that do not have it are dropped.
-fn look<'c>(setup: &Setup, known: Vec<Known<'c>>) -> Result<Vec<Known<'c>>, String> {
+fn look<'c>(
+    setup: &Setup,
+    call: &CallContext,
+    known: Vec<Known<'c>>,
+) -> Result<Vec<Known<'c>>, String> {
     let mut kept = Vec::new();
     for mut one in known {
         let rule = setup.rules.get(&one.key.provider);
         let rule = rule.ok_or("its rule is gone")?;
         let options = PassOptions {
             target: Some(one.key.session.clone()),
+            cancel: call.given_up.clone(),
             ..PassOptions::default()
         };
         let pass = pass::run(setup, rule, &options).map_err(|failure| failure.to_string())?;

@@ -37,6 +37,7 @@ mod table;
 mod verdicts;
 mod worker;
 
+use anstream::{AutoStream, ColorChoice};
 use args::{Cli, Command};
 use clap::Parser;
 use exit::Outcome;
@@ -49,8 +50,11 @@ fn main() -> ExitCode {
     let quiet = matches!(cli.command, Some(Command::Hook(_)));
     let usual = if quiet { "off" } else { "warn" };
     let filter = EnvFilter::try_from_env("AXIOWL_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
+    // A log file or a host's window shows escapes as they are.
+    let colours = AutoStream::choice(&std::io::stderr()) != ColorChoice::Never;
     tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(colours)
         .with_writer(std::io::stderr)
         .init();
     match run(&cli) {

@@ -7,7 +7,7 @@ use crate::mcp_http;
 use crate::office;
 use crate::output;
 use crate::setup::{self, Setup};
-use axiowl_mcp::{CallContext, Desk, Door, HostProcess, Order, ProvenSender, Stopped};
+use axiowl_mcp::{CallContext, Cancel, Desk, Door, HostProcess, Order, ProvenSender, Sent};
 use axiowl_model::{MessageId, Stage, Timestamp};
 use axiowl_pipeline::{Inbox, Message, Pipeline, SendRequest, SenderClaim};
 use serde_json::{Value, json};
@@ -57,7 +57,7 @@ impl Desk for Counter {
         caller::caller(&self.common, call)
     }
 
-    fn send(&self, caller: ProvenSender, order: Order, stopped: &Stopped) -> Result<Value, String> {
+    fn send(&self, caller: ProvenSender, order: Order) -> Result<Sent, String> {
         let (_setup, pipeline) = self.open()?;
         let reply_to = order.reply_to.as_deref().map(message_id).transpose()?;
         let wanted = wanted(order.wait.as_deref())?;
@@ -72,18 +72,30 @@ impl Desk for Counter {
                 Some(hint) => format!("{rejection}; {hint}"),
                 None => rejection.to_string(),
             })?;
-        let id = accepted.line.message_id;
         let mut receipt = output::stage(accepted.kept.as_ref().unwrap_or(&accepted.line));
-        if let Some(wanted) = wanted {
-            let last = wait(&pipeline, id, wanted, stopped)?;
-            receipt = last.map_or(receipt, |line| output::stage(&line));
-            if wanted == Stage::Replied {
-                receipt["replies"] = replies(&pipeline, id)?;
-            }
-        }
         receipt["answers"] = json!(accepted.answers);
         receipt["from"] = json!(accepted.sender.name);
         receipt["also_matching"] = json!(accepted.also_matching);
+        let id = accepted.line.message_id;
+        Ok(Sent {
+            id,
+            receipt,
+            wanted,
+        })
+    }
+
+    fn wait(&self, sent: Sent, wanted: Stage, given_up: &Cancel) -> Result<Value, String> {
+        let (_setup, pipeline) = self.open()?;
+        let mut receipt = sent.receipt;
+        if let Some(line) = wait(&pipeline, sent.id, wanted, given_up)?
+            && let Value::Object(stage) = output::stage(&line)
+            && let Some(receipt) = receipt.as_object_mut()
+        {
+            receipt.extend(stage);
+        }
+        if wanted == Stage::Replied {
+            receipt["replies"] = replies(&pipeline, sent.id)?;
+        }
         Ok(receipt)
     }
 
@@ -159,7 +171,7 @@ fn wait(
     pipeline: &Pipeline,
     id: MessageId,
     wanted: Stage,
-    stopped: &Stopped,
+    given_up: &Cancel,
 ) -> Result<Option<axiowl_model::StageLine>, String> {
     let until = Instant::now() + LONGEST_WAIT;
     let mut last = None;
@@ -168,7 +180,7 @@ fn wait(
             .wait_for(id, wanted, SLICE, |line| last = Some(line))
             .map_err(|error| error.to_string())?;
         let waits = matches!(followed, axiowl_pipeline::Followed::TimedOut(_));
-        if !waits || stopped.now() || Instant::now() >= until {
+        if !waits || given_up.is_cancelled() || Instant::now() >= until {
             return Ok(last);
         }
     }

@@ -8,8 +8,9 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where the token stands when no file is named.
-const VARIABLE: &str = "AXIOWL_MCP_TOKEN";
+/// Where the token stands when no file is named. It opens the door of one server, and nothing
+/// that a server starts needs it.
+pub const VARIABLE: &str = "AXIOWL_MCP_TOKEN";
 /// A token is a short line.
 const LARGEST: u64 = 4 * 1024;
 /// How to get one.

@@ -3,6 +3,7 @@
 use crate::args::Common;
 use crate::exit::{Exit, Failure};
 use crate::homes;
+use crate::mcp_http;
 use crate::pass::{self, PassOptions};
 use crate::setup::{self, Own, Setup};
 use axiowl_discover::{Options, TranscriptReader, row_of};
@@ -25,7 +26,9 @@ pub fn pipeline(setup: &Setup) -> Result<Pipeline, Failure> {
     // The state folder is given by the worker's own option; the others make it see the same world.
     let mut seen = setup.common.clone();
     seen.state = None;
-    let workers = WorkerProcesses::new(axiowl, &setup.state)?.with_args(setup::child_flags(&seen));
+    let workers = WorkerProcesses::new(axiowl, &setup.state)?
+        .with_args(setup::child_flags(&seen))
+        .without_env(mcp_http::VARIABLE);
     let pass = LazyPass {
         common: setup.common.clone(),
         state: setup.state.clone(),

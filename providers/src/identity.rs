@@ -148,12 +148,16 @@ fn file_name(path: &Path) -> &str {
         .unwrap_or_default()
 }
 
-/// Looks again and again until there is an answer or the time is over.
-fn wait_for<T>(within: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+/// Looks again and again until there is an answer, the time is over, or the call is given up.
+fn wait_for<T>(
+    call: &CallContext,
+    within: Duration,
+    mut look: impl FnMut() -> Option<T>,
+) -> Option<T> {
     let until = Instant::now() + within;
     loop {
         let found = look();
-        if found.is_some() || Instant::now() >= until {
+        if found.is_some() || Instant::now() >= until || call.given_up.is_cancelled() {
             return found;
         }
         thread::sleep(GLANCE);

@@ -246,17 +246,9 @@ fn c174_c175_a_proven_sender_is_registered_as_one() {
 #[test]
 fn a_call_that_its_host_gives_up_ends_and_so_does_the_server() {
     let scene = Scene::new();
-    // Nobody serves this session, so nothing will ever be seen.
-    scene.0.run(&[
-        "registry",
-        "add-agent",
-        "--provider",
-        "nobody",
-        "--session",
-        "n1",
-        "--name",
-        "Nobody",
-    ]);
+    // It takes messages and reads none, so nothing will ever be seen.
+    let keeps = format!("home/.axiowl-echo/{ECHO}.keeps");
+    scene.0.write(&keeps, "held");
     let mut host = scene.host();
     let (call, turn) = (new_id(), new_id());
     let path = scene.0.home().join(format!(".axiowl-echo/{OTHER}.jsonl"));
@@ -267,16 +259,60 @@ fn a_call_that_its_host_gives_up_ends_and_so_does_the_server() {
     let record =
         json!({ "type": "tool_call", "turn": turn, "id": call, "name": "axiowl_send_message" });
     writeln!(file, "{record}").expect("call");
-    let arguments = json!({ "to": "Nobody", "body": "x", "wait": "reply" });
+    let arguments = json!({ "to": "Echo", "body": "x", "wait": "reply" });
     let params = json!({ "name": "axiowl_send_message", "arguments": arguments, "_meta": { "axiowl/echoCall": call } });
     let id = host.ask("tools/call", params);
     host.write(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id, "reason": "test" } }));
     let listed = host.request("tools/list", json!({}));
     assert!(listed["result"]["tools"].is_array(), "{listed}");
+    // It waits for the answer already, or is not even accepted.
     let start = Instant::now();
-    host.close();
+    let (well, rest) = host.close_and_read();
+    assert!(well && rest.is_empty(), "{rest}");
+    let took = start.elapsed();
     assert!(
-        start.elapsed() < Duration::from_secs(20),
-        "it went on for nobody"
+        took < Duration::from_secs(4),
+        "it went on for nobody: {took:?}"
+    );
+}
+
+#[test]
+fn the_end_of_a_host_ends_the_wait_for_an_answer_and_says_how_far_the_message_is() {
+    let scene = Scene::new();
+    let keeps = format!("home/.axiowl-echo/{ECHO}.keeps");
+    scene.0.write(&keeps, "held");
+    let mut host = scene.host();
+    let (call, turn) = (new_id(), new_id());
+    let path = scene.0.home().join(format!(".axiowl-echo/{OTHER}.jsonl"));
+    let mut file = std::fs::OpenOptions::new()
+        .append(true)
+        .open(path)
+        .expect("transcript");
+    let arguments = json!({ "to": "Echo", "body": "x", "wait": "reply" });
+    let record = json!({ "type": "tool_call", "turn": turn, "id": call,
+        "name": "axiowl_send_message", "arguments": arguments });
+    writeln!(file, "{record}").expect("call");
+    let params = json!({ "name": "axiowl_send_message", "arguments": arguments,
+        "_meta": { "axiowl/echoCall": call } });
+    let id = host.ask("tools/call", params);
+    // It waits once its message is held.
+    let held = poll(Duration::from_secs(60), || {
+        let listed = scene.0.run(&["list", "messages", "--json"]);
+        let listed = listed.lines("message");
+        listed
+            .iter()
+            .any(|one| one["stage"] == "held")
+            .then_some(())
+    });
+    assert!(held.is_some(), "nothing was sent");
+    let start = Instant::now();
+    let (well, rest) = host.close_and_read();
+    let took = start.elapsed();
+    assert!(well && took < Duration::from_secs(4), "{took:?}");
+    let answer: Value = serde_json::from_str(&rest).expect("one answer");
+    assert_eq!(answer["id"], id, "{answer}");
+    assert_eq!(
+        answer["result"]["structuredContent"]["stage"], "held",
+        "{answer}"
     );
 }

@@ -10,7 +10,9 @@ use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-const THREAD: &str = "01a22cbd-dce3-7872-8f90-1fe526a59c08";
+/// What Codex calls itself.
+pub const CLIENT: &str = "codex-mcp-client";
+pub const THREAD: &str = "01a22cbd-dce3-7872-8f90-1fe526a59c08";
 const CHILD: &str = "01a22cbd-dfa8-7a90-910e-241b951014cc";
 const TURN: &str = "01a22cbd-dd90-7702-bf65-650449e41e5b";
 
@@ -55,7 +57,7 @@ impl Scene {
     }
 
     fn whoami(&self, meta: Value) -> Who {
-        Host::of(&self.axiowl, "codex-mcp-client").whoami(meta)
+        Host::of(&self.axiowl, CLIENT).whoami(meta)
     }
 }
 
@@ -73,7 +75,7 @@ fn answered(call: &str) -> Value {
     json!({ "type": "response_item", "payload": { "type": "function_call_output", "call_id": call, "output": "ok" } })
 }
 
-fn meta(thread: &str, call: &str) -> Value {
+pub fn meta(thread: &str, call: &str) -> Value {
     json!({ "callId": call, "threadId": thread, "sessionId": thread, "progressToken": 1,
         "x-codex-turn-metadata": { "thread_id": thread, "turn_id": TURN } })
 }
@@ -207,7 +209,7 @@ fn what_a_shell_of_codex_runs_speaks_for_no_thread() {
     let scene = Scene::new("codex_exec");
     scene.note(THREAD, &called("call_1", TURN));
     let server = below_program(&scene.axiowl, scene.axiowl.command(&["mcp"]), "bash");
-    Host::greeting(server, "codex-mcp-client")
+    Host::greeting(server, CLIENT)
         .whoami(meta(THREAD, "call_1"))
         .refused_for("does not come from there");
     let who = scene.whoami(meta(THREAD, "call_1"));

@@ -2,7 +2,7 @@
 
 use crate::program::Axiowl;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// A running server and its pipes.
@@ -55,6 +55,17 @@ impl Host {
         input.flush().expect("flush");
     }
 
+    /// Sends bytes as they stand.
+    pub fn write_raw(&mut self, bytes: &[u8]) {
+        let input = self.input.as_mut().expect("open");
+        input.write_all(bytes).expect("write");
+        input.flush().expect("flush");
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a request and gives its id.
     pub fn ask(&mut self, method: &str, params: Value) -> u64 {
         self.next += 1;
@@ -90,6 +101,19 @@ impl Host {
     /// Who the server takes the caller for.
     pub fn whoami(&mut self, meta: Value) -> Who {
         Who::of(&self.call("axiowl_whoami", json!({}), meta))
+    }
+
+    /// Closes the pipe, reads what still comes and waits for the end.
+    pub fn close_and_read(mut self) -> (bool, String) {
+        self.input = None;
+        let mut rest = String::new();
+        self.output.read_to_string(&mut rest).expect("text");
+        (self.child.wait().expect("wait").success(), rest)
+    }
+
+    /// Waits for the end, with the pipe open.
+    pub fn ended(mut self) -> bool {
+        self.child.wait().expect("wait").success()
     }
 
     /// Closes the pipe and waits for the end.

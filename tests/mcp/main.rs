@@ -6,9 +6,11 @@
 mod program;
 
 mod answers;
+mod broken;
 mod claude;
 mod codex;
 mod copilot;
+mod crowds;
 mod ground;
 mod host;
 mod http;
@@ -17,4 +19,5 @@ mod markers;
 mod opencode;
 mod recorded;
 mod strangers;
+mod visitors;
 mod web;

@@ -1,17 +1,14 @@
-//! One `tools/call` as it came: the host's words about it, apart from the model's, and whether
-//! the host still wants the answer.
+//! One `tools/call` as it came: the host's words about it, apart from the model's.
 
-use crate::{CallContext, Desk, Door, ProvenSender};
+use crate::{CallContext, Cancel, Desk, Door, ProvenSender};
 use rmcp::ErrorData;
 use rmcp::RoleServer;
 use rmcp::handler::server::common::FromContextPart;
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
-use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
+use tokio_util::sync::CancellationToken;
 
 /// The call before anything is read out of it. As a parameter of a tool it has to come before
 /// those that take the arguments apart.
@@ -37,10 +34,15 @@ impl<S> FromContextPart<ToolCallContext<'_, S>> for Received {
 impl Received {
     /// The session that calls. The processes it comes from are looked at now: they may have
     /// changed since the last call.
-    pub fn caller(&self, desk: &dyn Desk) -> Result<ProvenSender, String> {
+    pub fn caller(&self, desk: &dyn Desk, given_up: Cancel) -> Result<ProvenSender, String> {
         let door = self.door();
         let host = desk.host(door).map_err(|why| format!("refused: {why}"))?;
-        desk.caller(&self.context(door, host))
+        desk.caller(&self.context(door, host, given_up))
+    }
+
+    /// Set when the host has given the call up.
+    pub fn given_up(&self) -> CancellationToken {
+        self.context.ct.clone()
     }
 
     /// The connection the call itself came over; a session may have been opened over another.
@@ -50,7 +52,7 @@ impl Received {
         door.copied().unwrap_or_default()
     }
 
-    fn context(&self, door: Door, host: Vec<crate::HostProcess>) -> CallContext {
+    fn context(&self, door: Door, host: Vec<crate::HostProcess>, given_up: Cancel) -> CallContext {
         let client = self.context.client_info();
         let meta = serde_json::to_value(&self.context.meta).unwrap_or(Value::Null);
         CallContext {
@@ -64,33 +66,9 @@ impl Received {
             host,
             door,
             received: self.at,
+            given_up,
             // The desk knows where that is.
             state: std::path::PathBuf::new(),
         }
-    }
-
-    /// Whether the host has given the call up, or is gone.
-    pub fn stopped(&self, closing: &Arc<AtomicBool>) -> Stopped {
-        let (token, closing) = (self.context.ct.clone(), Arc::clone(closing));
-        Stopped(Arc::new(move || {
-            token.is_cancelled() || closing.load(Ordering::Acquire)
-        }))
-    }
-}
-
-/// Says whether anybody still waits for a call's answer.
-#[derive(Clone)]
-pub struct Stopped(Arc<dyn Fn() -> bool + Send + Sync>);
-
-impl Stopped {
-    /// Asks.
-    pub fn now(&self) -> bool {
-        (self.0)()
-    }
-}
-
-impl fmt::Debug for Stopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Stopped").field(&self.now()).finish()
     }
 }

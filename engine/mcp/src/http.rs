@@ -4,35 +4,42 @@
 //! proven by itself, with the process at the other end of its own connection as its host. Knows
 //! nothing of how that process is found.
 
-use crate::server::{GOODBYE, Server, runtime};
-use crate::{Desk, Door, ServeError, Token};
-use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
+use crate::guests::{Guest, Guests};
+use crate::lines::LONGEST;
+use crate::server::{Server, runtime};
+use crate::{Desk, Door, ServeError, Token, ending};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited, combinators::BoxBody};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, CONNECTION, HeaderValue, WWW_AUTHENTICATE};
-use hyper::{Request, Response, StatusCode, server::conn::http1, service::service_fn};
+use hyper::header::{AUTHORIZATION, CONNECTION, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::{Method, Request, Response, StatusCode, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use std::borrow::Cow;
 use std::convert::Infallible;
-use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 /// The one path that is served.
 const PATH: &str = "/mcp";
-/// Connections at the same time; further ones wait.
-const CONNECTIONS: usize = 256;
-/// How long a client may take to send its headers.
-const HEADERS: Duration = Duration::from_secs(30);
-/// How long a session of the older lifecycle may say nothing. Agents sit idle for hours, and a
-/// session holds next to nothing.
+/// How long a client may take to send its headers, and may keep a connection without a request.
+const HEADERS: Duration = Duration::from_secs(5);
+/// How long the rest of a request may take.
+const BODY: Duration = Duration::from_secs(10);
+/// Sessions of the older lifecycle.
+const SESSIONS: usize = 1024;
+/// How long one of them may say nothing. Agents sit idle for hours, and a session holds next to
+/// nothing.
 const IDLE: Duration = Duration::from_secs(24 * 3600);
+/// The header that names such a session.
+const SESSION: &str = "mcp-session-id";
 /// A pause after the system had no connection to give.
 const BREATH: Duration = Duration::from_millis(100);
+/// Seconds after which a host that found no room may come again.
+const LATER: HeaderValue = HeaderValue::from_static("5");
 
 type Answer = Response<BoxBody<Bytes, Infallible>>;
 type Mcp = StreamableHttpService<Server, LocalSessionManager>;
@@ -53,48 +60,36 @@ pub fn serve_http(
     }
     let listener = TcpListener::bind(address)?;
     listener.set_nonblocking(true)?;
-    let closing = Arc::new(AtomicBool::new(false));
-    let door = Arc::new(Entrance {
-        token,
-        mcp: mcp(desk, &closing),
-    });
     let runtime = runtime()?;
+    let closing = CancellationToken::new();
+    let server = Server::new(desk, closing.clone());
+    let door = Arc::new(Entrance::new(server.clone(), token));
     let ended = runtime.block_on(async {
         let listener = tokio::net::TcpListener::from_std(listener)?;
         ready(&format!("http://{}{PATH}", listener.local_addr()?));
-        tokio::select! {
+        let ended = tokio::select! {
             never = accept(&listener, &door) => match never {},
-            signal = ended() => signal,
-        }
+            signal = ending::asked() => signal,
+        };
+        closing.cancel();
+        door.mcp.config.cancellation_token.cancel();
+        server.quiet().await;
+        ended
     });
-    closing.store(true, Ordering::Release);
-    door.mcp.config.cancellation_token.cancel();
-    runtime.shutdown_timeout(GOODBYE);
+    runtime.shutdown_background();
     Ok(ended?)
-}
-
-fn mcp(desk: Arc<dyn Desk>, closing: &Arc<AtomicBool>) -> Mcp {
-    let server = Server::new(desk, Arc::clone(closing));
-    let mut sessions = SessionConfig::default();
-    sessions.keep_alive = Some(IDLE);
-    let mut manager = LocalSessionManager::default();
-    manager.session_config = sessions;
-    // A page in a browser sends its origin, and no page has business here.
-    let config = StreamableHttpServerConfig::default().enforce_origin_validation();
-    Mcp::new(move || Ok(server.clone()), Arc::new(manager), config)
 }
 
 /// What every request has to pass.
 struct Entrance {
     token: Token,
+    sessions: Arc<LocalSessionManager>,
     mcp: Mcp,
 }
 
 async fn accept(listener: &tokio::net::TcpListener, door: &Arc<Entrance>) -> Infallible {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let guests = Guests::new();
     loop {
-        // Never closed, so there is always a permit to wait for.
-        let permit = Arc::clone(&room).acquire_owned().await;
         let accepted = listener.accept().await;
         let accepted = accepted.and_then(|(stream, client)| {
             let server = stream.local_addr()?;
@@ -102,11 +97,11 @@ async fn accept(listener: &tokio::net::TcpListener, door: &Arc<Entrance>) -> Inf
         });
         match accepted {
             Ok((stream, from)) => {
-                let door = Arc::clone(door);
-                tokio::spawn(async move {
-                    door.converse(stream, from).await;
-                    drop(permit);
-                });
+                let (door, guest) = (Arc::clone(door), guests.admit());
+                tokio::spawn(async move { door.converse(stream, from, &guest).await });
+                // What it has said already is heard before the next one comes, who may be one
+                // too many.
+                tokio::task::yield_now().await;
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
@@ -117,46 +112,121 @@ async fn accept(listener: &tokio::net::TcpListener, door: &Arc<Entrance>) -> Inf
 }
 
 impl Entrance {
-    async fn converse(&self, stream: TcpStream, from: Door) {
-        let answer =
-            service_fn(
-                |request| async move { Ok::<_, Infallible>(self.answer(request, from).await) },
-            );
+    fn new(server: Server, token: Token) -> Self {
+        let mut config = SessionConfig::default();
+        config.keep_alive = Some(IDLE);
+        let mut sessions = LocalSessionManager::default();
+        sessions.session_config = config;
+        let sessions = Arc::new(sessions);
+        // A page in a browser sends its origin, and no page has business here.
+        let config = StreamableHttpServerConfig::default().enforce_origin_validation();
+        let mcp = Mcp::new(
+            move || Ok(server.clone()),
+            Arc::clone(&sessions),
+            config.with_max_request_body_bytes(LONGEST),
+        );
+        Self {
+            token,
+            sessions,
+            mcp,
+        }
+    }
+
+    async fn converse(&self, stream: TcpStream, from: Door, guest: &Guest) {
+        let answer = service_fn(|request| async move {
+            Ok::<_, Infallible>(self.answer(request, from, guest).await)
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEADERS)
             .serve_connection(TokioIo::new(stream), answer);
+        let ended = tokio::select! {
+            ended = connection => ended,
+            () = guest.sent_away() => return,
+        };
         // A client that goes away in the middle is nobody's failure.
-        if let Err(error) = connection.await {
+        if let Err(error) = ended {
             tracing::debug!(%error, "a connection ended early");
         }
     }
 
-    async fn answer(&self, mut request: Request<Incoming>, from: Door) -> Answer {
+    async fn answer(&self, request: Request<Incoming>, from: Door, guest: &Guest) -> Answer {
         let authorization = request.headers().get(AUTHORIZATION);
         let authorization = authorization.and_then(|value| value.to_str().ok());
         if !self.token.opens(authorization) {
             return unauthorized();
         }
+        if !guest.shows_the_token() {
+            return no_room("all connections of this server are taken");
+        }
         if request.uri().path() != PATH {
             return text(StatusCode::NOT_FOUND, "there is nothing but /mcp");
+        }
+        let mut request = match whole(request).await {
+            Ok(request) => request,
+            Err(answer) => return answer,
+        };
+        if opens_a_session(&request) && self.sessions.sessions.read().await.len() >= SESSIONS {
+            return no_room("all sessions of this server are taken");
         }
         // Nothing behind this needs it, so nothing behind this can leak it.
         request.headers_mut().remove(AUTHORIZATION);
         request.extensions_mut().insert(from);
-        self.mcp.handle(request).await
+        self.mcp.handle(request.map(Full::new)).await
     }
 }
 
-/// The body was not read, so the connection cannot be used again.
+/// A request with all of its body, where it comes soon enough and is no longer than may be.
+async fn whole(request: Request<Incoming>) -> Result<Request<Bytes>, Answer> {
+    let (head, body) = request.into_parts();
+    let read = Limited::new(body, LONGEST).collect();
+    let (status, why) = match tokio::time::timeout(BODY, read).await {
+        Ok(Ok(body)) => return Ok(Request::from_parts(head, body.to_bytes())),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            (StatusCode::PAYLOAD_TOO_LARGE, "a request has 4 MiB at most")
+        }
+        Ok(Err(_)) => (StatusCode::BAD_REQUEST, "the request broke off"),
+        Err(_) => (
+            StatusCode::REQUEST_TIMEOUT,
+            "the request did not come to its end",
+        ),
+    };
+    Err(closing(text(status, why)))
+}
+
+/// Whether a request begins a session of the older lifecycle.
+fn opens_a_session(request: &Request<Bytes>) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Asked<'a> {
+        #[serde(borrow)]
+        method: Cow<'a, str>,
+    }
+    request.method() == Method::POST
+        && !request.headers().contains_key(SESSION)
+        && serde_json::from_slice::<Asked<'_>>(request.body())
+            .is_ok_and(|asked| asked.method == "initialize")
+}
+
 fn unauthorized() -> Answer {
     let mut answer = text(
         StatusCode::UNAUTHORIZED,
         "send the token of this server as `Authorization: Bearer <token>`",
     );
-    let headers = answer.headers_mut();
-    headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-    headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    let bearer = HeaderValue::from_static("Bearer");
+    answer.headers_mut().insert(WWW_AUTHENTICATE, bearer);
+    closing(answer)
+}
+
+fn no_room(why: &'static str) -> Answer {
+    let mut answer = text(StatusCode::SERVICE_UNAVAILABLE, why);
+    answer.headers_mut().insert(RETRY_AFTER, LATER);
+    closing(answer)
+}
+
+/// The body was not read, so the connection cannot be used again.
+fn closing(mut answer: Answer) -> Answer {
+    let close = HeaderValue::from_static("close");
+    answer.headers_mut().insert(CONNECTION, close);
     answer
 }
 
@@ -164,19 +234,4 @@ fn text(status: StatusCode, text: &'static str) -> Answer {
     let mut answer = Response::new(Full::new(Bytes::from_static(text.as_bytes())).boxed());
     *answer.status_mut() = status;
     answer
-}
-
-/// Waits for a signal that asks the program to end.
-async fn ended() -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let mut terminate = signal(SignalKind::terminate())?;
-        tokio::select! {
-            pressed = tokio::signal::ctrl_c() => pressed,
-            _ = terminate.recv() => Ok(()),
-        }
-    }
-    #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await
 }

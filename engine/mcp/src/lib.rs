@@ -3,17 +3,22 @@
 //! The only crate that knows rmcp. It reads who is calling out of what the host
 //! sent, hands that to the [`Desk`], and never takes a sender from an argument.
 
+mod bounds;
 mod call;
+mod ending;
+mod guests;
 mod http;
+mod lines;
 mod server;
 mod token;
+mod wire;
 
-pub use axiowl_pipeline::identity::{CallContext, Door, HostProcess, ProvenSender};
-pub use call::Stopped;
+pub use axiowl_pipeline::identity::{CallContext, Cancel, Door, HostProcess, ProvenSender};
 pub use http::serve_http;
 pub use server::{ServeError, serve};
 pub use token::{Token, WeakToken};
 
+use axiowl_model::{MessageId, Stage};
 use serde_json::Value;
 
 /// What the server may ask the rest of AxiOwl. A refusal is text for the agent: what is missing
@@ -23,11 +28,16 @@ pub trait Desk: Send + Sync + 'static {
     /// other end is held by nobody who can be told.
     fn host(&self, door: Door) -> Result<Vec<HostProcess>, String>;
 
-    /// The session that is calling, as its provider proves it.
+    /// The session that is calling, as its provider proves it. What has to be waited for ends
+    /// when the call's [`given_up`](CallContext::given_up) is set.
     fn caller(&self, call: &CallContext) -> Result<ProvenSender, String>;
 
-    /// Accepts a message from a proven session and waits as far as asked; gives the receipt.
-    fn send(&self, caller: ProvenSender, order: Order, stopped: &Stopped) -> Result<Value, String>;
+    /// Accepts a message from a proven session.
+    fn send(&self, caller: ProvenSender, order: Order) -> Result<Sent, String>;
+
+    /// Waits until an accepted message is where its sender wants it, as long as it may take or
+    /// until `given_up` is set; gives the receipt as it is then.
+    fn wait(&self, sent: Sent, wanted: Stage, given_up: &Cancel) -> Result<Value, String>;
 
     /// The sessions that can be sent to.
     fn agents(&self) -> Result<Value, String>;
@@ -50,4 +60,15 @@ pub struct Order {
     pub reply_to: Option<String>,
     /// How far to wait.
     pub wait: Option<String>,
+}
+
+/// A message that was accepted.
+#[derive(Debug, Clone)]
+pub struct Sent {
+    /// Its id.
+    pub id: MessageId,
+    /// What its sender is told.
+    pub receipt: Value,
+    /// The stage that its sender wants to wait for.
+    pub wanted: Option<Stage>,
 }

@@ -1,21 +1,26 @@
 //! Tools, their descriptions for agents, and the way from a request to the desk.
 
+use crate::bounds::{Bounds, THREADS, Unanswered};
 use crate::call::Received;
-use crate::{Desk, Order};
+use crate::lines::Lines;
+use crate::{Desk, Order, ProvenSender, ending};
 use rmcp::handler::server::wrapper::Parameters;
-use rmcp::model::{CallToolResult, ContentBlock};
-use rmcp::service::ServerInitializeError;
-use rmcp::transport::stdio;
-use rmcp::{ErrorData, ServerHandler, ServiceExt, tool, tool_handler, tool_router};
+use rmcp::model::{
+    CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode, ErrorData,
+};
+use rmcp::service::{RequestContext, ServerInitializeError};
+use rmcp::transport::stdio_pipes;
+use rmcp::{RoleServer, ServerHandler, ServiceExt, tool, tool_handler, tool_router};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
-/// Calls that work at the same time; further ones wait. Most of them wait for a provider.
-const AT_ONCE: usize = 64;
 /// How long calls under way may finish when the host is gone.
 pub(crate) const GOODBYE: Duration = Duration::from_secs(2);
+/// Requests that this server knows. One of them with params of another shape is no unknown one.
+const METHODS: [&str; 4] = ["initialize", "server/discover", "tools/list", "tools/call"];
 
 /// The server could not start or ended badly.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +36,7 @@ pub enum ServeError {
     NotLoopback(std::net::IpAddr),
 }
 
-/// Serves on standard input and output until the host closes them.
+/// Serves on standard input and output until the host closes them or a signal asks for the end.
 ///
 /// Hosts may begin with `initialize` or with `server/discover`.
 ///
@@ -39,41 +44,61 @@ pub enum ServeError {
 /// When the transport fails, or the host's first messages are no MCP.
 pub fn serve(desk: Arc<dyn Desk>) -> Result<(), ServeError> {
     let runtime = runtime()?;
-    let closing = Arc::new(AtomicBool::new(false));
-    let server = Server::new(desk, Arc::clone(&closing));
+    let closing = CancellationToken::new();
+    let server = Server::new(desk, closing.clone());
     let ended = runtime.block_on(async {
-        let service = match server.serve(stdio()).await {
-            Ok(service) => service,
-            // A host that only looked, or changed its mind, has done nothing wrong.
-            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-            Err(error) => return Err(ServeError::Handshake(error.to_string())),
+        let ended = tokio::select! {
+            ended = converse(server.clone(), &closing) => ended,
+            signal = ending::asked() => signal.map_err(ServeError::from),
         };
-        service.waiting().await.map_err(std::io::Error::other)?;
-        Ok(())
+        closing.cancel();
+        server.quiet().await;
+        ended
     });
-    closing.store(true, Ordering::Release);
     // What is accepted is in the ledger, and its delivery is another process's work.
-    runtime.shutdown_timeout(GOODBYE);
+    runtime.shutdown_background();
     ended
+}
+
+/// Serves one host on the pipes.
+async fn converse(server: Server, closing: &CancellationToken) -> Result<(), ServeError> {
+    let (input, output) = stdio_pipes();
+    let lines = Lines::new(input, output, closing.clone(), GOODBYE);
+    let greeted = lines.greeted();
+    let service = match server.serve(lines).await {
+        Ok(service) => service,
+        // A host that only looked, or changed its mind, has done nothing wrong.
+        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(ServeError::Handshake(error.to_string())),
+    };
+    greeted.store(true, Ordering::Release);
+    service.waiting().await.map_err(std::io::Error::other)?;
+    Ok(())
 }
 
 #[derive(Clone)]
 pub(crate) struct Server {
     desk: Arc<dyn Desk>,
-    closing: Arc<AtomicBool>,
+    bounds: Bounds,
 }
 
 impl Server {
     /// One that answers until `closing` is set.
-    pub fn new(desk: Arc<dyn Desk>, closing: Arc<AtomicBool>) -> Self {
-        Self { desk, closing }
+    pub fn new(desk: Arc<dyn Desk>, closing: CancellationToken) -> Self {
+        let bounds = Bounds::new(closing);
+        Self { desk, bounds }
+    }
+
+    /// Waits until nothing is being done, no longer than a goodbye takes.
+    pub async fn quiet(&self) {
+        self.bounds.quiet(GOODBYE).await;
     }
 }
 
 /// The runtime of a server: one thread for the protocol, others for the desk's work.
 pub(crate) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread()
-        .max_blocking_threads(AT_ONCE)
+        .max_blocking_threads(THREADS)
         .enable_all()
         .build()
 }
@@ -159,10 +184,28 @@ impl Server {
             reply_to: arguments.reply_to,
             wait: arguments.wait,
         };
-        let stopped = call.stopped(&self.closing);
-        self.answer(move |desk| {
-            let caller = call.caller(desk)?;
-            desk.send(caller, order, &stopped)
+        let given_up = call.given_up();
+        self.answer(async {
+            let caller = self.caller(call).await?;
+            let desk = Arc::clone(&self.desk);
+            let send = move || desk.send(caller, order);
+            let sent = self.bounds.work(&given_up, send).await??;
+            let Some(wanted) = sent.wanted else {
+                return Ok(sent.receipt);
+            };
+            let desk = Arc::clone(&self.desk);
+            let mut receipt = sent.receipt.clone();
+            let wait = move |given_up| desk.wait(sent, wanted, &given_up);
+            match self.bounds.wait(&given_up, wait).await {
+                Err(Unanswered::Crowded) => {
+                    receipt["not_waited"] = json!(
+                        "as many calls as may wait for a stage do so already; \
+                         axiowl_message_status shows how far it is"
+                    );
+                    Ok(receipt)
+                }
+                waited => Ok(waited??),
+            }
         })
         .await
     }
@@ -177,7 +220,13 @@ impl Server {
         &self,
         Parameters(NoArguments {}): Parameters<NoArguments>,
     ) -> Result<CallToolResult, ErrorData> {
-        self.answer(|desk| desk.agents()).await
+        // Who asks does not matter, so there is nobody to be given up by.
+        let given_up = CancellationToken::new();
+        self.answer(async {
+            let desk = Arc::clone(&self.desk);
+            Ok(self.bounds.work(&given_up, move || desk.agents()).await??)
+        })
+        .await
     }
 
     #[tool(
@@ -196,8 +245,7 @@ impl Server {
         call: Received,
         Parameters(arguments): Parameters<StatusArguments>,
     ) -> Result<CallToolResult, ErrorData> {
-        self.answer(move |desk| {
-            let caller = call.caller(desk)?;
+        self.read(call, move |desk, caller| {
             desk.status(&caller, &arguments.id)
         })
         .await
@@ -219,8 +267,7 @@ impl Server {
         call: Received,
         Parameters(arguments): Parameters<InboxArguments>,
     ) -> Result<CallToolResult, ErrorData> {
-        self.answer(move |desk| {
-            let caller = call.caller(desk)?;
+        self.read(call, move |desk, caller| {
             desk.inbox(&caller, arguments.since.as_deref())
         })
         .await
@@ -240,8 +287,8 @@ impl Server {
         call: Received,
         Parameters(NoArguments {}): Parameters<NoArguments>,
     ) -> Result<CallToolResult, ErrorData> {
-        self.answer(move |desk| {
-            let caller = call.caller(desk)?;
+        self.answer(async {
+            let caller = self.caller(call).await?;
             Ok(json!({
                 "agent_id": caller.key.to_string(),
                 "provider": caller.key.provider,
@@ -255,19 +302,59 @@ impl Server {
         .await
     }
 
-    /// The desk reads files and databases, so it works off the protocol's thread. A refusal is
-    /// a tool result the model can read, not a protocol error.
+    /// Who calls.
+    async fn caller(&self, call: Received) -> Result<ProvenSender, Failed> {
+        let (desk, given_up) = (Arc::clone(&self.desk), call.given_up());
+        let prove = move |cancel| call.caller(desk.as_ref(), cancel);
+        Ok(self.bounds.prove(&given_up, prove).await??)
+    }
+
+    /// What the desk reads for a proven caller, off the protocol's thread.
+    async fn read(
+        &self,
+        call: Received,
+        work: impl FnOnce(&dyn Desk, ProvenSender) -> Result<Value, String> + Send + 'static,
+    ) -> Result<CallToolResult, ErrorData> {
+        let given_up = call.given_up();
+        self.answer(async {
+            let caller = self.caller(call).await?;
+            let desk = Arc::clone(&self.desk);
+            let work = move || work(desk.as_ref(), caller);
+            Ok(self.bounds.work(&given_up, work).await??)
+        })
+        .await
+    }
+
+    /// A refusal is a tool result the model can read, not a protocol error.
     async fn answer(
         &self,
-        work: impl FnOnce(&dyn Desk) -> Result<Value, String> + Send + 'static,
+        work: impl Future<Output = Result<Value, Failed>>,
     ) -> Result<CallToolResult, ErrorData> {
-        let desk = Arc::clone(&self.desk);
-        let done = tokio::task::spawn_blocking(move || work(desk.as_ref())).await;
-        match done {
-            Ok(Ok(value)) => Ok(CallToolResult::structured(value)),
-            Ok(Err(refusal)) => Ok(CallToolResult::error(vec![ContentBlock::text(refusal)])),
-            Err(panic) => Err(ErrorData::internal_error(panic.to_string(), None)),
+        match work.await {
+            Ok(value) => Ok(CallToolResult::structured(value)),
+            Err(Failed::Refused(why)) => Ok(CallToolResult::error(vec![ContentBlock::text(why)])),
+            Err(Failed::Unanswered(why)) => Err(ErrorData::internal_error(why.to_string(), None)),
         }
+    }
+}
+
+/// Why a call has no result.
+enum Failed {
+    /// The desk says so.
+    Refused(String),
+    /// Nobody asked the desk to its end.
+    Unanswered(Unanswered),
+}
+
+impl From<String> for Failed {
+    fn from(why: String) -> Self {
+        Self::Refused(why)
+    }
+}
+
+impl From<Unanswered> for Failed {
+    fn from(why: Unanswered) -> Self {
+        Self::Unanswered(why)
     }
 }
 
@@ -279,4 +366,19 @@ impl Server {
         a sender: your host proves who you are. A message you receive starts with a line \
         [AxiOwl <message id>]; to answer it, call axiowl_send_message with that id as reply_to."
 )]
-impl ServerHandler for Server {}
+impl ServerHandler for Server {
+    /// What rmcp did not recognise: another method, or one of ours with params of another shape.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        Err(if METHODS.contains(&method.as_str()) {
+            let message = format!("{method}: its params are missing, or of another shape");
+            ErrorData::invalid_params(message, None)
+        } else {
+            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
+        })
+    }
+}

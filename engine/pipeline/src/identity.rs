@@ -5,6 +5,7 @@ pub mod marker;
 pub mod spent;
 
 use axiowl_model::{MessageId, SessionKey};
+pub use axiowl_sources::Cancel;
 use axiowl_sources::World;
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -46,6 +47,8 @@ pub struct CallContext {
     pub door: Door,
     /// When it came.
     pub received: SystemTime,
+    /// Set when nobody wants the answer any more: whoever waits for something ends then.
+    pub given_up: Cancel,
     /// AxiOwl's state folder, where hooks leave their markers.
     pub state: PathBuf,
 }

@@ -31,6 +31,7 @@ pub struct WorkerProcesses {
     axiowl: PathBuf,
     state_root: PathBuf,
     more_args: Vec<OsString>,
+    without: Vec<OsString>,
 }
 
 impl WorkerProcesses {
@@ -43,12 +44,19 @@ impl WorkerProcesses {
             axiowl: axiowl.into(),
             state_root: std::path::absolute(state_root)?,
             more_args: Vec::new(),
+            without: Vec::new(),
         })
     }
 
     /// Further arguments for the worker, such as another home or configuration.
     pub fn with_args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         self.more_args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// A variable that no worker inherits.
+    pub fn without_env(mut self, name: impl Into<OsString>) -> Self {
+        self.without.push(name.into());
         self
     }
 
@@ -79,6 +87,9 @@ impl StartWorker for WorkerProcesses {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(self.log()?);
+        for name in &self.without {
+            command.env_remove(name);
+        }
         #[cfg(unix)]
         {
             use std::os::unix::process::CommandExt;
@@ -100,5 +111,34 @@ impl StartWorker for WorkerProcesses {
             tracing::warn!(%error, "nobody waits for the worker's end");
         }
         Ok(())
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_worker_inherits_everything_but_what_it_must_not() {
+        let state = tempfile::tempdir().expect("a folder");
+        let program = state.path().join("axiowl");
+        let script = "#!/bin/sh\nenv > \"$3/seen.part\"\nmv \"$3/seen.part\" \"$3/seen\"\n";
+        std::fs::write(&program, script).expect("a program");
+        let mode = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(&program, mode).expect("its mode");
+        let workers = WorkerProcesses::new(&program, state.path()).expect("workers");
+        let workers = workers.without_env("HOME");
+        workers.start(MessageId::new()).expect("a worker");
+        let seen = state.path().join("seen");
+        let until = Instant::now() + Duration::from_secs(60);
+        while !seen.exists() {
+            assert!(Instant::now() < until, "it never ran");
+            std::thread::yield_now();
+        }
+        let seen = std::fs::read_to_string(seen).expect("what it saw");
+        let has = |name: &str| seen.lines().any(|line| line.starts_with(name));
+        assert!(has("PATH=") && !has("HOME="), "{seen}");
     }
 }

@@ -48,7 +48,7 @@ impl IdentityVerifier for ClaudeTranscript {
         if open.is_none() && !call.host.is_empty() && !call.host.iter().any(is_claude) {
             return Err("no process of Claude Code is above this server".into());
         }
-        let calls = wait_for(LAG, || {
+        let calls = wait_for(call, LAG, || {
             let calls = pending(&root, open.as_deref(), id, call);
             (!calls.is_empty()).then_some(calls)
         });

@@ -41,13 +41,13 @@ impl IdentityVerifier for CodexTurn {
         let turn = meta["x-codex-turn-metadata"]["turn_id"].as_str();
         let turn = turn.ok_or("the host names no turn")?;
         let store = Store::at(folder(world, "CODEX_HOME", ".codex"));
-        let rollout = wait_for(LAG, || match store.rollout(world, thread) {
+        let rollout = wait_for(call, LAG, || match store.rollout(world, thread) {
             Rollout::Present(path) => Some(Ok(path)),
             Rollout::Archived => Some(Err(format!("thread {thread} is archived"))),
             Rollout::Missing => None,
         });
         let rollout = rollout.ok_or_else(|| format!("thread {thread} has no rollout"))??;
-        let found = wait_for(LAG, || pending(&rollout, id, turn, call));
+        let found = wait_for(call, LAG, || pending(&rollout, id, turn, call));
         found.ok_or_else(|| {
             format!(
                 "the call {id} does not stand in {} as a pending one with these arguments",

@@ -47,7 +47,7 @@ impl IdentityVerifier for OpencodePendingCall {
         is_open(world, &database, call)?;
         let asker = Asker::new(MOST);
         let mut trouble = None;
-        let callers = wait_for(PATIENCE, || {
+        let callers = wait_for(call, PATIENCE, || {
             let rows = asker.ask(world, &database, "session", RUNNING, &[]);
             let rows = rows.map_err(|why| trouble = Some(why.to_string())).ok()?;
             let rows = rows.unwrap_or_default();

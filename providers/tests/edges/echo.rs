@@ -77,6 +77,7 @@ fn verify(scene: &Scene, claimed: &str) -> Result<String, String> {
         params: json!({}),
         host: Vec::new(),
         door: Default::default(),
+        given_up: Default::default(),
         received: std::time::SystemTime::now(),
         state: std::path::PathBuf::new(),
     };
