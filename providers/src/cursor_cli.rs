@@ -15,7 +15,7 @@ use crate::one_turn::Turn;
 use crate::processes;
 use crate::resume::Resume;
 use axiowl_pipeline::edge::{Delivery, EdgeContext, EdgeError, Liveness, Progress, Target};
-use axiowl_sources::record::md5_matches;
+use axiowl_sources::leaf::md5_matches;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -6,11 +6,13 @@ use axiowl_lang::at::{At, Span};
 use axiowl_lang::cond::{Cond, Ops, Targeted, Test};
 use axiowl_lang::fields::REGISTERED_AS;
 use axiowl_lang::load::LoadedRule;
-use axiowl_model::{Timestamp, is_uuid};
+use axiowl_model::Timestamp;
+pub use axiowl_sources::leaf::blank;
+use axiowl_sources::leaf::{Leaf, Machine, leaves};
 use axiowl_sources::{FactQuery, Row, World};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 static NULL: Value = Value::Null;
@@ -31,7 +33,7 @@ pub struct Scope<'a> {
     pub folders: Option<&'a Folders>,
     /// The path that was last looked for, and whether it is there: several conditions ask about
     /// the same one.
-    pub looked: Cell<Option<(&'a str, bool)>>,
+    pub looked: RefCell<Option<(String, bool)>>,
 }
 
 /// Whether it holds, and the words of the leaf that settled it.
@@ -72,17 +74,6 @@ pub fn text(value: &Value) -> Option<Cow<'_, str>> {
         Value::Number(number) => Some(Cow::Owned(number.to_string())),
         Value::Bool(flag) => Some(Cow::Borrowed(if *flag { "true" } else { "false" })),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
-    }
-}
-
-/// Absent, empty, or white space only.
-pub fn blank(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.trim().is_empty(),
-        Value::Array(list) => list.is_empty(),
-        Value::Object(map) => map.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
@@ -238,132 +229,75 @@ impl<'a> Scope<'a> {
         }
     }
 
-    fn exists(&self, path: &'a str) -> bool {
-        if let Some((_, exists)) = self.looked.get().filter(|(known, _)| *known == path) {
-            return exists;
+    /// Whether a value passes every test of a leaf, and what that was, in words.
+    fn test(&self, test: &Test, value: &'a Value) -> (bool, String) {
+        let other = |name: &str| Cow::Borrowed(self::value(self.row, name));
+        let mut holds = true;
+        let mut wanted = Vec::new();
+        for leaf in leaves(test) {
+            holds &= leaf.holds(value, &other, Some(self));
+            if self.words {
+                wanted.push(in_words(leaf));
+            }
+        }
+        (holds, wanted.join(" and "))
+    }
+}
+
+/// Asks the world, and remembers what several conditions ask about.
+impl Machine for Scope<'_> {
+    fn exists(&self, path: &str) -> bool {
+        let mut looked = self.looked.borrow_mut();
+        if let Some((_, exists)) = looked.as_ref().filter(|(known, _)| known == path) {
+            return *exists;
         }
         let exists = self.world.exists(path);
-        self.looked.set(Some((path, exists)));
+        *looked = Some((path.to_owned(), exists));
         exists
     }
 
-    fn test(&self, test: &Test, value: &'a Value) -> (bool, String) {
-        match test {
-            Test::Equals(want) => (
-                equals(value, want),
-                self.say(|| format!("is {}", shown(want))),
-            ),
-            Test::In(list) => (
-                list.iter().any(|want| equals(value, want)),
-                self.say(|| one_of(list)),
-            ),
-            Test::Ops(ops) => self.ops(ops, value),
+    fn dir_exists(&self, path: &str) -> bool {
+        match self.folders {
+            Some(folders) => folders.exists(path, self.world),
+            None => self.world.dir_exists(path),
         }
     }
 
-    fn ops(&self, ops: &Ops, value: &'a Value) -> (bool, String) {
-        let text = value.as_str();
-        let mut holds = true;
-        let mut wanted = Vec::new();
-        let mut note = |ok: bool, words: &dyn Fn() -> String| {
-            holds &= ok;
-            if self.words {
-                wanted.push(words());
-            }
-        };
-        let yes_no = |want: bool, yes: &str, no: &str| if want { yes.into() } else { no.into() };
-        if let Some(want) = ops.present {
-            note(blank(value) != want, &|| {
-                yes_no(want, "is present", "is absent")
-            });
+    fn lock_held(&self, path: &str) -> Option<bool> {
+        self.world.lock_held(path)
+    }
+
+    fn pid_alive(&self, pid: u32) -> bool {
+        self.world.pid_alive(pid, None)
+    }
+
+    fn is_newer(&self, at: i64, span: i64) -> bool {
+        self.world.is_newer(at, span)
+    }
+}
+
+/// What a test wants.
+fn in_words(leaf: Leaf<'_>) -> String {
+    let either = |want: bool, yes: &str, no: &str| if want { yes.into() } else { no.into() };
+    match leaf {
+        Leaf::Present(want) => either(want, "is present", "is absent"),
+        Leaf::Blank(want) => either(want, "is blank", "is not blank"),
+        Leaf::Equals(want) => format!("is {}", shown(want)),
+        Leaf::OneOf(list) => one_of(list),
+        Leaf::Matches(pattern) => format!("matches /{}/", pattern.as_str()),
+        Leaf::Uuid(want) => either(want, "is a UUID", "is no UUID"),
+        Leaf::Under(name) => format!("lies under {name}"),
+        Leaf::Exists(want) => either(want, "exists", "does not exist"),
+        Leaf::DirExists(want) => {
+            either(want, "is a folder that exists", "is no folder that exists")
         }
-        if let Some(want) = ops.blank {
-            note(blank(value) == want, &|| {
-                yes_no(want, "is blank", "is not blank")
-            });
-        }
-        if let Some(want) = &ops.equals {
-            note(equals(value, want), &|| format!("is {}", shown(want)));
-        }
-        if let Some(list) = &ops.one_of {
-            let ok = list.iter().any(|want| equals(value, want));
-            note(ok, &|| one_of(list));
-        }
-        if let Some(pattern) = &ops.matches {
-            let ok = text.is_some_and(|t| pattern.regex().is_match(t));
-            note(ok, &|| format!("matches /{}/", pattern.as_str()));
-        }
-        if let Some(want) = ops.uuid {
-            let ok = text.is_some_and(is_uuid) == want;
-            note(ok, &|| yes_no(want, "is a UUID", "is no UUID"));
-        }
-        if let Some(folders) = &ops.under {
-            let ok =
-                text.is_some_and(|t| listed(self::value(self.row, folders)).any(|d| under(t, d)));
-            note(ok, &|| format!("lies under {}", folders.value));
-        }
-        if let Some(want) = ops.exists {
-            let ok = text.is_some_and(|t| !t.is_empty() && self.exists(t)) == want;
-            note(ok, &|| yes_no(want, "exists", "does not exist"));
-        }
-        if let Some(want) = ops.dir_exists {
-            let exists = |path: &str| match self.folders {
-                Some(folders) => folders.exists(path, self.world),
-                None => self.world.dir_exists(path),
-            };
-            let ok = text.is_some_and(|t| !t.is_empty() && exists(t)) == want;
-            note(ok, &|| {
-                yes_no(want, "is a folder that exists", "is no folder that exists")
-            });
-        }
-        if let Some(want) = ops.lock_held {
-            let held = text
-                .filter(|t| !t.is_empty())
-                .map(|t| self.world.lock_held(t));
-            // Where nobody can tell, neither answer holds.
-            let ok = match held {
-                Some(None) => false,
-                held => held.flatten().unwrap_or(false) == want,
-            };
-            note(ok, &|| yes_no(want, "is locked", "is not locked"));
-        }
-        if let Some(want) = ops.pid_alive {
-            let ok = pid(value).is_some_and(|pid| self.world.pid_alive(pid, None)) == want;
-            note(ok, &|| {
-                yes_no(want, "is a running process", "is no running process")
-            });
-        }
-        if let Some(span) = &ops.newer_than {
-            let ok = value
-                .as_i64()
-                .is_some_and(|at| self.world.is_newer(at, span.0));
-            note(ok, &|| format!("is newer than {} s", span.0 / 1000));
-        }
-        if let Some(other) = &ops.same_as {
-            let same = !blank(value) && value == self::value(self.row, other);
-            note(same, &|| format!("equals {}", other.value));
-        }
-        if let Some(other) = &ops.slug_of {
-            let ok = text
-                .zip(self::value(self.row, other).as_str())
-                .is_some_and(|(path, folder)| axiowl_sources::record::slug_matches(path, folder));
-            note(ok, &|| format!("is the folder that {} names", other.value));
-        }
-        if let Some(other) = &ops.md5_of {
-            let ok = text
-                .zip(self::value(self.row, other).as_str())
-                .is_some_and(|(text, digest)| axiowl_sources::record::md5_matches(text, digest));
-            note(ok, &|| format!("has the MD5 in {}", other.value));
-        }
-        if let Some(want) = &ops.has {
-            let ok = match value {
-                Value::Array(list) => list.contains(want),
-                Value::Object(map) => want.as_str().is_some_and(|key| map.contains_key(key)),
-                _ => false,
-            };
-            note(ok, &|| format!("holds {}", shown(want)));
-        }
-        (holds, wanted.join(" and "))
+        Leaf::LockHeld(want) => either(want, "is locked", "is not locked"),
+        Leaf::PidAlive(want) => either(want, "is a running process", "is no running process"),
+        Leaf::NewerThan(span) => format!("is newer than {} s", span / 1000),
+        Leaf::SameAs(name) => format!("equals {name}"),
+        Leaf::SlugOf(name) => format!("is the folder that {name} names"),
+        Leaf::Md5Of(name) => format!("has the MD5 in {name}"),
+        Leaf::Has(want) => format!("holds {}", shown(want)),
     }
 }
 
@@ -375,42 +309,6 @@ fn one_of(list: &[Value]) -> String {
 fn listed_names(names: &[At<String>]) -> String {
     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
     names.join(" or ")
-}
-
-/// A process number, as a number or as text.
-fn pid(value: &Value) -> Option<u32> {
-    match value {
-        Value::Number(number) => u32::try_from(number.as_u64()?).ok(),
-        Value::String(text) => text.trim().parse().ok(),
-        _ => None,
-    }
-}
-
-fn listed(value: &Value) -> impl Iterator<Item = &str> {
-    let many = value
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str);
-    many.chain(value.as_str())
-}
-
-/// A list equals a scalar when one of its elements does; numbers compare by value.
-fn equals(value: &Value, want: &Value) -> bool {
-    match (value, want) {
-        (Value::Array(list), want) if !want.is_array() => list.contains(want),
-        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
-        _ => value == want,
-    }
-}
-
-/// Whether `path` is `folder` or lies below it, on either platform's separators.
-fn under(path: &str, folder: &str) -> bool {
-    let folder = folder.trim_end_matches(['/', '\\']);
-    !folder.is_empty()
-        && path
-            .strip_prefix(folder)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
 }
 
 /// A condition in words, without any row's values: the reason a filter drops rows for.

@@ -2,6 +2,8 @@
 //!
 //! Grants come from the proof ladder alone. Everything after it can only take away.
 
+mod record;
+
 use crate::aliases;
 use crate::assemble::{Assembled, fill};
 use crate::condition::{Scope, targeted, text, time, value};
@@ -9,16 +11,16 @@ use crate::coverage::Coverage;
 use crate::folders::Folders;
 use crate::naming::{self, Name};
 use crate::policy::{Context, Reviewer};
-use axiowl_lang::at::Span;
 use axiowl_lang::cond::{Cond, Targeted};
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::{Grant, Outside};
 use axiowl_lang::template::Template;
 use axiowl_model::{
-    DiscoveredAgent, Issue, Kind, SessionKey, Status, Step, UNTITLED, codes, display_safe,
+    DiscoveredAgent, Issue, Kind, SessionKey, Status, UNTITLED, codes, display_safe,
 };
 use axiowl_sources::World;
 use axiowl_sources::read::Tables;
+use record::Record;
 use std::borrow::Cow;
 
 /// What stays the same for every row of a run.
@@ -45,48 +47,6 @@ pub struct Judged {
     pub untested: Option<String>,
 }
 
-/// The recorder: the code that decides writes here, whether anybody reads it or not.
-struct Record<'a> {
-    loaded: &'a LoadedRule,
-    coverage: Option<&'a Coverage>,
-    on: bool,
-    steps: Vec<Step>,
-}
-
-/// Words for a step, made only when somebody reads them.
-trait Words {
-    fn words(self) -> String;
-}
-
-impl Words for &str {
-    fn words(self) -> String {
-        self.into()
-    }
-}
-
-impl<F: FnOnce() -> String> Words for F {
-    fn words(self) -> String {
-        self()
-    }
-}
-
-impl Record<'_> {
-    fn note(&mut self, stage: &str, ok: bool, text: impl Words, span: Option<Span>) {
-        if let (true, Some(coverage), Some(span)) = (ok, self.coverage, span) {
-            coverage.entry(self.loaded, span);
-        }
-        if self.on {
-            let at = span.map_or_else(String::new, |span| self.loaded.place(span));
-            self.steps.push(Step {
-                stage: stage.into(),
-                ok,
-                text: text.words(),
-                at,
-            });
-        }
-    }
-}
-
 impl Bench<'_> {
     /// Judges one row. `copies` is how many rows of the run have its session id.
     pub fn judge(
@@ -104,12 +64,7 @@ impl Bench<'_> {
             session: session.into(),
         };
         let full = self.target.map_or_else(String::new, |_| key.to_string());
-        let mut record = Record {
-            loaded: self.loaded,
-            coverage: self.coverage,
-            on: self.trace,
-            steps: Vec::new(),
-        };
+        let mut record = Record::new(self.loaded, self.coverage, self.trace);
         let mut scope = Scope {
             row,
             world: self.world,
@@ -246,7 +201,7 @@ impl Bench<'_> {
             cwd: text(value(row, cwd_field)).map(Cow::into_owned),
             home: self.home.into(),
             reason,
-            trace: record.steps,
+            trace: record.into_steps(),
         };
         Judged {
             agent,

@@ -21,6 +21,7 @@ mod folder;
 mod harness;
 pub mod jsonl;
 mod jsonscan;
+pub mod leaf;
 mod mutation_log;
 mod pbtext;
 pub mod pointer;

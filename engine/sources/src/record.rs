@@ -4,10 +4,10 @@
 //! record and any other name a field of the file. Facts and targets belong to whole
 //! rows, so they never hold here; `engine/discover` evaluates rows and records why.
 
+use crate::leaf::{Machine, leaves};
 use crate::{Row, World, pointer};
-use axiowl_lang::cond::{Cond, Ops, Test};
+use axiowl_lang::cond::{Cond, Test};
 use axiowl_lang::scalar::Pointer;
-use axiowl_model::is_uuid;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -60,12 +60,10 @@ pub(crate) fn evaluate(cond: &Cond, fields: &dyn Fields, world: Option<&World>) 
             world.is_some_and(|w| names.iter().any(|n| w.executable(n).is_some()))
         }
         Cond::Field { name, test } => {
-            let value = fields.value(name).unwrap_or(Cow::Owned(Value::Null));
-            match &test.value {
-                Test::Equals(want) => equals(&value, want),
-                Test::In(list) => list.iter().any(|want| equals(&value, want)),
-                Test::Ops(ops) => passes(ops, &value, fields, world),
-            }
+            let other = |name: &str| fields.value(name).unwrap_or(Cow::Owned(Value::Null));
+            let value = other(name);
+            let machine = world.map(|world| world as &dyn Machine);
+            leaves(test).all(|leaf| leaf.holds(&value, &other, machine))
         }
     }
 }
@@ -90,133 +88,6 @@ fn visit_pointer(name: &str, visit: &mut dyn FnMut(&str)) {
     if name.starts_with('/') {
         visit(name);
     }
-}
-
-fn passes(ops: &Ops, value: &Value, fields: &dyn Fields, world: Option<&World>) -> bool {
-    let text = value.as_str();
-    let path = || text.filter(|text| !text.is_empty());
-    let other = |name: &str| fields.value(name).unwrap_or(Cow::Owned(Value::Null));
-    let wanted = |want: Option<bool>, is: &dyn Fn() -> bool| want.is_none_or(|want| is() == want);
-    let on = |want: Option<bool>, is: &dyn Fn(&World, &str) -> bool| match (want, world) {
-        (None, _) => true,
-        (Some(_), None) => false,
-        (Some(want), Some(world)) => path().is_some_and(|path| is(world, path)) == want,
-    };
-    wanted(ops.present, &|| !blank(value))
-        && wanted(ops.blank, &|| blank(value))
-        && wanted(ops.uuid, &|| text.is_some_and(is_uuid))
-        && ops.equals.as_ref().is_none_or(|want| equals(value, want))
-        && ops
-            .one_of
-            .as_ref()
-            .is_none_or(|list| list.iter().any(|want| equals(value, want)))
-        && ops
-            .matches
-            .as_ref()
-            .is_none_or(|p| text.is_some_and(|text| p.regex().is_match(text)))
-        && ops.under.as_ref().is_none_or(|name| {
-            let folders = other(name);
-            path().is_some_and(|path| texts(&folders).any(|folder| under(path, folder)))
-        })
-        && on(ops.exists, &|world, path| world.exists(path))
-        && on(ops.dir_exists, &|world, path| world.dir_exists(path))
-        && on(ops.lock_held, &|world, path| {
-            world.lock_held(path) == Some(true)
-        })
-        && on(ops.pid_alive, &|world, pid| {
-            pid.parse().is_ok_and(|pid| world.pid_alive(pid, None))
-        })
-        && ops.newer_than.as_ref().is_none_or(|span| {
-            let at = value.as_i64().zip(world);
-            at.is_some_and(|(at, world)| world.is_newer(at, span.0))
-        })
-        && ops
-            .same_as
-            .as_ref()
-            .is_none_or(|name| !blank(value) && *other(name) == *value)
-        && ops.slug_of.as_ref().is_none_or(|name| {
-            let folder = other(name);
-            text.zip(folder.as_str())
-                .is_some_and(|(path, folder)| slug_matches(path, folder))
-        })
-        && ops.md5_of.as_ref().is_none_or(|name| {
-            let digest = other(name);
-            text.zip(digest.as_str())
-                .is_some_and(|(text, digest)| md5_matches(text, digest))
-        })
-        && ops.has.as_ref().is_none_or(|want| match value {
-            Value::Array(list) => list.contains(want),
-            Value::Object(map) => want.as_str().is_some_and(|key| map.contains_key(key)),
-            _ => false,
-        })
-}
-
-/// Absent, empty, or white space only.
-pub(crate) fn blank(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.trim().is_empty(),
-        Value::Array(list) => list.is_empty(),
-        Value::Object(map) => map.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
-    }
-}
-
-/// A list equals a plain value when one of its elements does; numbers compare by value.
-fn equals(value: &Value, want: &Value) -> bool {
-    match (value, want) {
-        (Value::Array(list), want) if !want.is_array() => list.contains(want),
-        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
-        _ => value == want,
-    }
-}
-
-fn texts(value: &Value) -> impl Iterator<Item = &str> {
-    let many = value
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str);
-    many.chain(value.as_str())
-}
-
-/// Whether `path` is `folder` or lies below it, with either platform's separators.
-fn under(path: &str, folder: &str) -> bool {
-    let folder = folder.trim_end_matches(['/', '\\']);
-    let rest = path.strip_prefix(folder).filter(|_| !folder.is_empty());
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
-}
-
-/// At most so many characters of a folder's name stand for a path; what follows is a
-/// hash that providers compute in more than one way.
-const SLUG: usize = 200;
-
-/// Whether `folder` is the name made of `path` by turning every UTF-16 unit outside
-/// `A-Za-z0-9` into `-`. Of a name longer than 200 characters the rest is not compared.
-pub fn slug_matches(path: &str, folder: &str) -> bool {
-    let flat = |c: char| {
-        let kept = if c.is_ascii_alphanumeric() { c } else { '-' };
-        std::iter::repeat_n(kept, c.len_utf16())
-    };
-    let mut slug = path.chars().flat_map(flat);
-    let mut name = folder.chars();
-    for _ in 0..SLUG {
-        match (slug.next(), name.next()) {
-            (None, None) => return true,
-            (a, b) if a != b => return false,
-            _ => {}
-        }
-    }
-    match (slug.next(), name.next()) {
-        (None, None) => true,
-        (Some(_), Some(mark)) => mark == '-',
-        _ => false,
-    }
-}
-
-/// Whether `digest` is the MD5 of `text`, in hexadecimal digits of either case.
-pub fn md5_matches(text: &str, digest: &str) -> bool {
-    md5_hex(text).eq_ignore_ascii_case(digest)
 }
 
 /// The MD5 of a text, as lower-case hexadecimal digits.
@@ -266,27 +137,5 @@ mod tests {
             let cond = cond.replace("/tags: x, /tags", "/tags");
             assert_eq!(fits(&cond, &record, &row), expected, "{cond}");
         }
-    }
-
-    #[test]
-    fn slugs_are_compared_by_utf16_units_and_cut() {
-        assert!(slug_matches(
-            "/home/dev/my_app.v2 (x)",
-            "-home-dev-my-app-v2--x-"
-        ));
-        assert!(slug_matches("/n/\u{1F600}", "-n---"), "two units");
-        assert!(!slug_matches("/n/x", "-n-X"));
-        assert!(!slug_matches("/n/x", "-n-xy"));
-        assert!(!slug_matches("/n/xy", "-n-x"));
-        let long = "/".repeat(230);
-        assert!(slug_matches(&long, &format!("{}-1abc", "-".repeat(200))));
-        assert!(!slug_matches(&long, &"-".repeat(200)));
-        assert!(!slug_matches(&"/".repeat(200), &"-".repeat(201)));
-    }
-
-    #[test]
-    fn folders_contain_what_lies_below_them() {
-        assert!(under("/a/b", "/a/") && under("/a", "/a") && under(r"C:\a\b", r"C:\a"));
-        assert!(!under("/ab", "/a") && !under("/a", ""));
     }
 }

@@ -19,7 +19,7 @@ pub use transcript::{Scanned, locate, locate_below, scan_back, scan_lines};
 
 use crate::read::{Context, Outcome, Table};
 use crate::report::Report;
-use crate::{Row, record};
+use crate::{Row, leaf};
 use axiowl_lang::source::{Jsonl, Per};
 use file::Job;
 use plan::Plan;
@@ -133,7 +133,7 @@ fn keep_last(rows: &mut Vec<Row>, field: &str) {
 /// A value as a key: text as it is, anything else as JSON; nothing for a blank one.
 fn key(value: Option<&Value>) -> Option<String> {
     match value? {
-        value if record::blank(value) => None,
+        value if leaf::blank(value) => None,
         Value::String(text) => Some(text.clone()),
         value => Some(value.to_string()),
     }

@@ -5,6 +5,7 @@
 
 use super::probes::Probes;
 use crate::jsonscan::{Scan, Wanted};
+use crate::leaf;
 use crate::pointer;
 use crate::record::{self, Fields};
 use crate::{Name, ReadOptions, Row};
@@ -128,7 +129,7 @@ impl<'r> Plan<'r> {
             let value = taken
                 .iter()
                 .find(|(number, _)| &*self.fields[*number] == field);
-            let Some((_, value)) = value.filter(|(_, value)| !record::blank(value)) else {
+            let Some((_, value)) = value.filter(|(_, value)| !leaf::blank(value)) else {
                 return if taken.is_empty() {
                     Fit::No
                 } else {
@@ -208,7 +209,7 @@ impl<'r> Planned<'r> {
         };
         taken
             .iter()
-            .any(|(number, value)| strong(number) && !record::blank(value))
+            .any(|(number, value)| strong(number) && !leaf::blank(value))
     }
 }
 

@@ -7,7 +7,9 @@
 //! the provider's own file in a way that could lock it or create a file next to it. It
 //! must not know what is in the tables.
 
+use super::copy::Copy;
 use super::guard;
+use super::state::State;
 use crate::Cancel;
 use crate::file::Hit;
 use crate::report::Report;
@@ -15,8 +17,7 @@ use axiowl_lang::source::Mirror;
 use axiowl_model::{Issue, codes};
 use rusqlite::{Connection, OpenFlags};
 use std::collections::{HashMap, HashSet};
-use std::fs::{Metadata, OpenOptions, Permissions};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
@@ -28,11 +29,6 @@ const PATIENCE: Duration = Duration::from_millis(250);
 const PAUSE: Duration = Duration::from_millis(10);
 /// How often a store that changes while it is read is read anew.
 const ATTEMPTS: usize = 5;
-/// Bytes at the start of a database, with its change counter, and of a log's header, which
-/// changes whenever the log starts over.
-const HEADER: usize = 32;
-/// Bytes copied between two looks at whether the run is still wanted.
-const PIECE: u64 = 32 << 20;
 /// Bytes of copies that are kept to be used again, beside the newest.
 const KEPT: u64 = 512 << 20;
 
@@ -86,9 +82,7 @@ impl Copies {
     fn of_database(&self, path: &Path, state: &State) -> Option<Arc<Copy>> {
         let kept = self.kept.lock().ok()?;
         let (copied, copy) = kept.get(path)?;
-        let logs = copied.log.as_ref().zip(state.log.as_ref());
-        let same_log = logs.is_some_and(|(a, b)| a.inode == b.inode && a.start == b.start);
-        (copied.database == state.database && same_log).then(|| Arc::clone(copy))
+        (copied.database == state.database && copied.has_same_log(state)).then(|| Arc::clone(copy))
     }
 
     fn keep(&self, path: PathBuf, state: State, copy: &Arc<Copy>) {
@@ -253,90 +247,6 @@ impl Refusal {
     }
 }
 
-/// Database and side files as they stand on the disk.
-#[derive(Debug, PartialEq)]
-pub(crate) struct State {
-    database: Stamp,
-    /// A log that holds something.
-    log: Option<Stamp>,
-    hot_journal: bool,
-}
-
-/// What changes when a file is written.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    size: u64,
-    modified: Option<std::time::SystemTime>,
-    inode: u64,
-    changed: (i64, i64),
-    /// Its first bytes: clocks of file systems are too coarse to tell two writes apart.
-    start: Vec<u8>,
-}
-
-impl State {
-    fn of(path: &Path) -> io::Result<Self> {
-        let database = Stamp::of(path)?;
-        let log = match Stamp::of(&beside(path, "-wal")) {
-            Ok(stamp) => Some(stamp).filter(|log| log.size > 0),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
-        };
-        Ok(Self {
-            database,
-            log,
-            hot_journal: hot_journal(path)?,
-        })
-    }
-
-    fn bytes(&self) -> u64 {
-        self.database.size + self.log.as_ref().map_or(0, |log| log.size)
-    }
-}
-
-impl Stamp {
-    fn of(path: &Path) -> io::Result<Self> {
-        let file = crate::file::open(path)?;
-        let metadata = file.metadata()?;
-        let mut start = Vec::with_capacity(HEADER);
-        file.take(HEADER as u64).read_to_end(&mut start)?;
-        Ok(Self::new(&metadata, start))
-    }
-
-    fn new(metadata: &Metadata, start: Vec<u8>) -> Self {
-        #[cfg(unix)]
-        let (inode, changed) = {
-            use std::os::unix::fs::MetadataExt;
-            (metadata.ino(), (metadata.ctime(), metadata.ctime_nsec()))
-        };
-        #[cfg(not(unix))]
-        let (inode, changed) = (0, (0, 0));
-        Self {
-            size: metadata.len(),
-            modified: metadata.modified().ok(),
-            inode,
-            changed,
-            start,
-        }
-    }
-}
-
-/// Whether a rollback journal says that a transaction is under way. A finished one is
-/// deleted, emptied, or has its header zeroed.
-fn hot_journal(path: &Path) -> io::Result<bool> {
-    let mut first = [0];
-    match crate::file::open(&beside(path, "-journal")) {
-        Ok(mut file) => Ok(file.read(&mut first)? == 1 && first[0] != 0),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
-}
-
 fn open_at_rest(path: &Path, cancel: &Cancel) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_URI
@@ -364,98 +274,6 @@ fn encoded(path: &Path) -> String {
         }
     }
     out
-}
-
-/// A private copy, gone when dropped.
-pub(crate) struct Copy {
-    folder: tempfile::TempDir,
-}
-
-impl Copy {
-    /// Copies database and log; `None` when what was copied may not fit together.
-    ///
-    /// They fit when neither changed, and also when the log only grew: a log is valid up
-    /// to its last whole transaction, and whatever a checkpoint wrote into the database
-    /// meanwhile still stands in the log, which is copied after it. Only a log that
-    /// started over, which shows in its header, loses that.
-    ///
-    /// Of `known`, a copy of the very same database, only the log is new: a store of many
-    /// gigabytes that is looked at again and again is copied once.
-    fn make(
-        path: &Path,
-        before: &State,
-        ways: Ways<'_>,
-        known: Option<&Self>,
-    ) -> io::Result<Option<Self>> {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix("axiowl-copy-");
-        #[cfg(unix)]
-        builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o700));
-        let copy = Self {
-            folder: builder.tempdir().map_err(no_place)?,
-        };
-        let log = beside(path, "-wal");
-        // To its end as it is now: a checkpoint may have made it longer since `before`, and a log
-        // that started over since then no longer holds what it wrote.
-        let linked = known.is_some_and(|known| {
-            // Nobody writes to a copy, so two may share their bytes.
-            std::fs::hard_link(known.database(), copy.database()).is_ok()
-        });
-        if !linked {
-            copy_file(path, &copy.database(), ways)?;
-        }
-        if before.log.is_some() {
-            copy_file(&log, &beside(&copy.database(), "-wal"), ways)?;
-        }
-        let after = State::of(path)?;
-        let only_grew = || {
-            let grew = |(a, b): (&Stamp, &Stamp)| {
-                a.inode == b.inode && a.size <= b.size && a.start == b.start
-            };
-            let logs = before.log.as_ref().zip(after.log.as_ref());
-            before.database.inode == after.database.inode
-                && logs.is_some_and(grew)
-                && !after.hot_journal
-        };
-        let whole = !ways.cancel.is_cancelled();
-        Ok((whole && (after == *before || only_grew())).then_some(copy))
-    }
-
-    fn database(&self) -> PathBuf {
-        self.folder.path().join("copy.db")
-    }
-
-    fn open(&self, cancel: &Cancel) -> rusqlite::Result<Connection> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection = Connection::open_with_flags(self.database(), flags)?;
-        guard::restrict(&mut connection, guard::TIME, cancel)?;
-        Ok(connection)
-    }
-}
-
-/// That there is no place for a copy says nothing about the store: not that it vanished.
-fn no_place(error: io::Error) -> io::Error {
-    io::Error::other(format!("no private copy of it can be made: {error}"))
-}
-
-/// Copies at most as many bytes as a copy may have; the kernel shares the blocks where the
-/// file system can.
-fn copy_file(from: &Path, to: &Path, ways: Ways<'_>) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut to = options.open(to).map_err(no_place)?;
-    let mut from = crate::file::open(from)?;
-    let mut left = ways.most;
-    while left > 0 && !ways.cancel.is_cancelled() {
-        let copied = io::copy(&mut (&mut from).take(left.min(PIECE)), &mut to)?;
-        if copied == 0 {
-            break;
-        }
-        left -= copied;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -6,11 +6,13 @@
 mod access;
 pub mod ask;
 mod compile;
+mod copy;
 pub mod dump;
 mod guard;
 mod keys;
 mod rows;
 pub mod session;
+mod state;
 
 pub(crate) use access::Copies;
 pub use compile::{SqlProblem, check_sql};

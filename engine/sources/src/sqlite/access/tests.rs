@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::read::COPY_BYTES as COPY;
+use crate::sqlite::state::{beside, hot_journal};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -129,7 +130,8 @@ fn a_copy_is_private_and_gone_afterwards() {
     let (store, _connection) = Store::new("wal");
     let state = State::of(&store.path()).unwrap();
     let copy = made(&store.path(), &state).unwrap();
-    let folder = copy.folder.path().to_path_buf();
+    let database = copy.database();
+    let folder = database.parent().expect("a folder").to_path_buf();
     assert!(!folder.starts_with(store.dir.path()));
     #[cfg(unix)]
     {
