@@ -7,6 +7,7 @@ mod program;
 use axiowl_test_support::{ClientHome, Clients, MockModel, or_skip};
 use owl::{Owl, proven_line, stages};
 
+/// Shows: claude_code_cli send.
 #[test]
 fn an_idle_claude_code_session_gets_the_message_once_and_proves_it() {
     let clients = or_skip!(Clients::ensure());
@@ -73,6 +74,7 @@ fn an_idle_claude_code_session_gets_the_message_once_and_proves_it() {
     );
 }
 
+/// Shows: codex_cli send.
 #[test]
 fn an_idle_codex_session_gets_the_message_once_and_proves_it() {
     let clients = or_skip!(Clients::ensure());

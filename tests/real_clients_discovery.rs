@@ -152,6 +152,7 @@ impl Server {
     }
 }
 
+/// Shows: opencode_cli discover.
 #[test]
 fn opencode_sessions_are_what_the_client_made_of_them() {
     let clients = or_skip!(Clients::ensure());
@@ -226,6 +227,8 @@ fn opencode_sessions_are_what_the_client_made_of_them() {
 
 /// Gemini CLI (`providers/opencode-gemini.md` B and C): a session is found whatever the settings
 /// say, and is a target only where resuming it cannot cost it.
+///
+/// Shows: gemini_cli discover.
 #[test]
 fn gemini_sessions_are_targets_only_where_resuming_keeps_them() {
     let clients = or_skip!(Clients::ensure());

@@ -72,6 +72,7 @@ fn shows(tui: &ClaudeTui, text: &str) {
     shown.unwrap_or_else(|| panic!("the terminal does not show {text}: {}", tui.screen()));
 }
 
+/// Shows: claude_code_cli send.
 #[test]
 fn an_open_claude_code_session_gets_the_message_once_idle_and_busy_and_again_when_it_was_killed() {
     let clients = or_skip!(Clients::ensure());
@@ -154,6 +155,7 @@ fn an_open_claude_code_session_gets_the_message_once_idle_and_busy_and_again_whe
     assert_eq!(proven_line(&home, stage(&lines, "seen"))["uuid"], again);
 }
 
+/// Shows: claude_code_cli send.
 #[test]
 fn what_an_open_claude_code_session_holds_is_its_users_to_decide() {
     let clients = or_skip!(Clients::ensure());
@@ -198,6 +200,7 @@ fn what_an_open_claude_code_session_holds_is_its_users_to_decide() {
     }
 }
 
+/// Shows: claude_code_cli send.
 #[test]
 fn an_open_claude_code_session_without_an_inbox_is_refused_and_stays_untouched() {
     let clients = or_skip!(Clients::ensure());
@@ -228,6 +231,7 @@ fn an_open_claude_code_session_without_an_inbox_is_refused_and_stays_untouched()
     assert_eq!(home.claude_records(&session).len(), before);
 }
 
+/// Shows: codex_cli send.
 #[test]
 fn a_codex_thread_that_codex_exec_works_in_is_refused_and_stays_untouched() {
     let clients = or_skip!(Clients::ensure());
@@ -315,6 +319,7 @@ fn idle_and_busy(owl: &Owl<'_>, home: &ClientHome, model: &MockModel, tui: &Code
     assert!(!home.codex_records(thread).iter().any(aborted));
 }
 
+/// Shows: codex_cli send.
 #[test]
 fn an_open_codex_terminal_gets_the_message_once_idle_and_busy_and_gives_it_back_when_killed() {
     let clients = or_skip!(Clients::ensure());
@@ -358,6 +363,7 @@ fn an_open_codex_terminal_gets_the_message_once_idle_and_busy_and_gives_it_back_
     assert!(model.asked(&lost).is_empty() && client_ids(&home, &thread, &lost) == 0);
 }
 
+/// Shows: codex_cli send.
 #[test]
 fn a_codex_thread_in_the_shared_daemon_gets_the_message_once_idle_and_busy() {
     let clients = or_skip!(Clients::ensure());
@@ -380,6 +386,7 @@ fn a_codex_thread_in_the_shared_daemon_gets_the_message_once_idle_and_busy() {
     idle_and_busy(&owl, &home, &model, &tui);
 }
 
+/// Shows: codex_cli send.
 #[test]
 fn a_codex_thread_that_an_app_server_hosts_gets_the_message_once() {
     let clients = or_skip!(Clients::ensure());

@@ -68,6 +68,7 @@ fn is_there_once(home: &ClientHome, model: &MockModel, session: &str, lines: &[V
     assert!(prompt.contains("Is the checkout \"done\"?"), "{prompt}");
 }
 
+/// Shows: opencode_cli send.
 #[test]
 fn an_idle_opencode_session_gets_the_message_once_and_its_store_proves_it() {
     let clients = or_skip!(Clients::ensure());
@@ -94,6 +95,7 @@ fn an_idle_opencode_session_gets_the_message_once_and_its_store_proves_it() {
     assert!(reached.contains(&"seen"), "it stands in the store: {run}");
 }
 
+/// Shows: opencode_cli send.
 #[test]
 fn a_running_opencode_server_takes_the_message_and_its_store_proves_it() {
     let clients = or_skip!(Clients::ensure());
@@ -119,6 +121,7 @@ fn a_running_opencode_server_takes_the_message_and_its_store_proves_it() {
     is_there_once(&home, &model, &session, &lines);
 }
 
+/// Shows: opencode_cli send.
 #[test]
 fn an_opencode_session_at_work_without_a_port_is_refused_and_stays_untouched() {
     let clients = or_skip!(Clients::ensure());

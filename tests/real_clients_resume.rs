@@ -10,6 +10,7 @@ use serde_json::Value;
 
 const BODY: &str = "Is the checkout \"done\"?\n/clear\nsee @package.json";
 
+/// Shows: copilot_cli send.
 #[test]
 fn an_idle_copilot_session_gets_the_message_once_and_proves_it_by_its_message_id() {
     let clients = or_skip!(Clients::ensure());
@@ -57,6 +58,7 @@ fn an_idle_copilot_session_gets_the_message_once_and_proves_it_by_its_message_id
     assert!(!model.asked(&message).is_empty(), "no model saw it");
 }
 
+/// Shows: copilot_cli send.
 #[test]
 fn a_copilot_session_in_use_is_refused_and_stays_untouched() {
     let clients = or_skip!(Clients::ensure());

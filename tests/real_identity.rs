@@ -75,6 +75,7 @@ fn a_real_sub_agent_of_claude_code_speaks_as_itself_for_its_session() {
     assert!(file.is_file(), "{} is not there", file.display());
 }
 
+/// Shows: claude_code_cli reply.
 #[test]
 fn a_real_codex_turn_asks_a_real_claude_code_session_and_gets_its_answer() {
     let clients = or_skip!(Clients::ensure());

@@ -13,6 +13,7 @@ use installed::{callers, claude, codex, copilot, opencode};
 use owl::axiowl;
 use serde_json::json;
 
+/// Shows: opencode_cli reply.
 #[test]
 fn a_real_claude_code_turn_asks_a_real_opencode_session_and_gets_its_answer() {
     let clients = or_skip!(Clients::ensure());
@@ -44,6 +45,7 @@ fn a_real_claude_code_turn_asks_a_real_opencode_session_and_gets_its_answer() {
     );
 }
 
+/// Shows: codex_cli reply.
 #[test]
 fn a_real_sub_agent_asks_a_real_codex_thread_as_itself_and_its_session_is_answered() {
     let clients = or_skip!(Clients::ensure());
@@ -132,6 +134,7 @@ fn of_two_real_sessions_of_one_name_one_is_asked_and_the_other_named() {
     assert!(!holds(&other, id), "the older one was asked");
 }
 
+/// Shows: codex_cli reply, copilot_cli reply.
 #[test]
 fn a_real_copilot_turn_asks_a_real_codex_thread_and_is_asked_by_it_and_both_get_their_answer() {
     let clients = or_skip!(Clients::ensure());

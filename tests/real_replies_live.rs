@@ -98,6 +98,7 @@ fn shows(screen: impl Fn() -> String, text: &str) {
     shown.unwrap_or_else(|| panic!("the terminal does not show {text}: {}", screen()));
 }
 
+/// Shows: claude_code_cli reply.
 #[test]
 fn an_open_claude_code_session_answers_a_real_codex_thread() {
     let clients = or_skip!(Clients::ensure());
@@ -156,11 +157,13 @@ fn open_codex_answers(daemon: bool, route: &str) -> Result<(), Skip> {
     Ok(())
 }
 
+/// Shows: codex_cli reply.
 #[test]
 fn a_codex_thread_open_in_a_terminal_answers_a_real_claude_code_session() {
     or_skip!(open_codex_answers(false, "private codex app-server"));
 }
 
+/// Shows: codex_cli reply.
 #[test]
 fn a_codex_thread_open_in_the_shared_daemon_answers_a_real_claude_code_session() {
     or_skip!(open_codex_answers(true, "shared codex daemon"));

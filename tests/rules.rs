@@ -11,6 +11,8 @@ fn shipped_rules_check_clean() {
     assert!(run.stdout.contains("0 errors, 0 warnings"), "{run}");
 }
 
+/// Shows: codex discover, codex_cli discover, claude_code_cli discover, opencode_cli discover.
+/// Shows: copilot_cli discover, vscode_native discover, vscode_copilot_backed discover.
 #[test]
 fn every_fixture_gives_what_is_expected() {
     let run = Axiowl::new().run(&["--rules", "rules", "rules", "test"]);

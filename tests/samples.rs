@@ -78,6 +78,9 @@ fn discovered(axiowl: &Axiowl, home: &Path) -> (Table, usize) {
     (table, count)
 }
 
+/// Shows: codex discover, codex_cli discover, claude_code_cli discover, opencode_cli discover.
+/// Shows: copilot_cli discover, vscode_native discover, vscode_copilot_backed discover.
+/// Shows: gemini_cli discover.
 #[test]
 fn every_recorded_session_has_its_title_kind_and_proof() {
     let Some(samples) = samples() else { return };

@@ -2,6 +2,7 @@
 //! sections 11, 24 to 28, 34 and annex A what is data).
 
 use crate::program::{Axiowl, ROOT};
+use crate::tests_of::Test;
 use axiowl_discover::identity::session_id;
 use axiowl_lang::layers::{self, RuleSet, Sources};
 use axiowl_lang::rule::{Listed, Prune};
@@ -121,19 +122,19 @@ fn c291_c330_c335_c336_surfaces_of_one_maker_are_told_apart() {
 /// test that exists, and the whole is supported only with every operation.
 #[test]
 fn c331_c337_c338_c339_supported_means_a_test_shows_it() {
-    let tests = crate::tests_of::tests(Path::new(ROOT));
+    let tests = crate::tests_of::all(Path::new(ROOT));
+    let mut wrong = Vec::new();
     let mut proven = 0;
     for surface in support().surfaces {
         for (operation, standing) in surface.operations() {
             let what = format!("{} {operation}", surface.surface.value);
             for test in &standing.tests {
-                assert!(tests.contains(test), "{what}: there is no test `{test}`");
+                let there = tests.iter().any(|one| one.name == *test);
+                assert!(there, "{what}: there is no test `{test}`");
             }
             if standing.proven.value == Label::Supported {
-                assert!(!standing.tests.is_empty(), "{what} names no test");
-                if operation == "reply" {
-                    answers_for_real(&surface.surface.value, &standing.tests);
-                }
+                let surface = &surface.surface.value;
+                wrong.extend(overclaims(surface, operation, &standing.tests, &tests));
                 proven += 1;
             }
             assert!(!standing.evidence.is_empty(), "{what}");
@@ -149,6 +150,7 @@ fn c331_c337_c338_c339_supported_means_a_test_shows_it() {
             surface.surface.value
         );
     }
+    assert_eq!(wrong, Vec::<String>::new());
     assert!(proven > 0);
     // An edge exists for these, and the matrix does not take that for support of the surface.
     let axiowl = Axiowl::new();
@@ -172,24 +174,78 @@ fn c331_c337_c338_c339_supported_means_a_test_shows_it() {
     );
 }
 
-/// An answer counts when the real client gave it: in a test of those that run them, which names
-/// the client.
-fn answers_for_real(surface: &str, tests: &[String]) {
-    let folder = Path::new(ROOT).join("tests");
-    let real = crate::tests_of::tests_in(
-        &[
-            "real_replies.rs",
-            "real_replies_live.rs",
-            "real_identity.rs",
-        ]
-        .map(|name| folder.join(name)),
-    );
-    let client = surface.split('_').next().unwrap_or(surface);
-    for test in tests {
-        assert!(
-            real.contains(test) && test.contains(client),
-            "{surface} reply: `{test}` is no test with the real client"
-        );
+/// Why a surface is not said to support an operation by the tests that are named for it.
+fn overclaims(surface: &str, operation: &str, named: &[String], tests: &[Test]) -> Vec<String> {
+    let claim = format!("{surface} {operation}");
+    let mut wrong = Vec::new();
+    if named.is_empty() {
+        wrong.push(format!("{claim}: no test is named"));
+    }
+    for name in named {
+        let test = tests
+            .iter()
+            .find(|test| test.name == *name && test.shows.contains(&claim));
+        match test {
+            // Its very surface: not one whose name begins the same, and not one of the same maker.
+            None => wrong.push(format!("{claim}: `{name}` does not say that it shows it")),
+            // Files can be recorded; a client that takes a message or answers cannot.
+            Some(test) if operation != "discover" && !test.is_with_a_real_client() => {
+                wrong.push(format!("{claim}: `{name}` is no test with the real client"));
+            }
+            Some(_) => {}
+        }
+    }
+    wrong
+}
+
+/// What is taken for support of another surface, another operation or by a stand-in is refused.
+#[test]
+fn c337_support_is_not_inherited_from_a_surface_with_a_like_name() {
+    let test = |file: &str, shows: &str| Test {
+        name: "codex_answers".into(),
+        file: file.into(),
+        shows: BTreeSet::from([shows.to_owned()]),
+    };
+    let named = ["codex_answers".to_owned()];
+    let real = "tests/real_replies.rs";
+    let shown = [test(real, "codex_cli reply")];
+    assert!(overclaims("codex_cli", "reply", &named, &shown).is_empty());
+    for (surface, operation) in [
+        ("codex", "reply"),
+        ("codex_cli", "send"),
+        ("codex_", "reply"),
+    ] {
+        assert_eq!(overclaims(surface, operation, &named, &shown).len(), 1);
+    }
+    let stand_in = [test("tests/pipeline/replies.rs", "codex_cli reply")];
+    assert_eq!(overclaims("codex_cli", "reply", &named, &stand_in).len(), 1);
+    assert_eq!(overclaims("codex_cli", "reply", &[], &shown).len(), 1);
+}
+
+/// What a test says that it shows is a surface and an operation of the matrix, which names it.
+#[test]
+fn what_tests_say_that_they_show_stands_in_the_matrix() {
+    let support = support();
+    let mut named = BTreeSet::new();
+    for surface in &support.surfaces {
+        for (operation, standing) in surface.operations() {
+            for test in &standing.tests {
+                named.insert((
+                    format!("{} {operation}", surface.surface.value),
+                    test.clone(),
+                ));
+            }
+        }
+    }
+    for test in crate::tests_of::all(Path::new(ROOT)) {
+        for shown in test.shows {
+            let there = named.contains(&(shown.clone(), test.name.clone()));
+            assert!(
+                there,
+                "`{}` shows {shown}, and support.yaml does not name it",
+                test.name
+            );
+        }
     }
 }
 

@@ -101,6 +101,7 @@ fn there_and_back(turn: &Turn, files: &[&str]) {
     );
 }
 
+/// Shows: codex_cli install.
 #[test]
 fn codex_lists_and_calls_the_tools_after_an_install_and_not_after_an_uninstall() {
     let turn = Turn {
@@ -113,6 +114,7 @@ fn codex_lists_and_calls_the_tools_after_an_install_and_not_after_an_uninstall()
     there_and_back(&turn, &[".codex/config.toml"]);
 }
 
+/// Shows: claude_code_cli install.
 #[test]
 fn claude_code_lists_and_calls_the_tools_after_an_install_and_not_after_an_uninstall() {
     let turn = Turn {
@@ -125,6 +127,7 @@ fn claude_code_lists_and_calls_the_tools_after_an_install_and_not_after_an_unins
     there_and_back(&turn, &[".claude.json", ".claude/settings.json"]);
 }
 
+/// Shows: copilot_cli install.
 #[test]
 fn copilot_lists_and_calls_the_tools_after_an_install_and_not_after_an_uninstall() {
     let turn = Turn {
@@ -145,6 +148,7 @@ fn copilot_lists_and_calls_the_tools_after_an_install_and_not_after_an_uninstall
     );
 }
 
+/// Shows: gemini_cli install.
 #[test]
 fn gemini_lists_and_calls_the_tools_after_an_install_and_not_after_an_uninstall() {
     let turn = Turn {
@@ -157,6 +161,7 @@ fn gemini_lists_and_calls_the_tools_after_an_install_and_not_after_an_uninstall(
     there_and_back(&turn, &[".gemini/settings.json"]);
 }
 
+/// Shows: opencode_cli install.
 #[test]
 fn opencode_lists_and_calls_the_tools_after_an_install_and_not_after_an_uninstall() {
     let turn = Turn {
