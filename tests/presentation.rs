@@ -86,6 +86,24 @@ fn tables_line_up_in_any_script_and_without_a_terminal_nothing_is_coloured() {
     );
 }
 
+/// AxiOwl's own state folder, which is there the second time, says nothing about a provider.
+#[test]
+fn an_empty_home_has_a_line_for_each_provider_and_a_whole_report_for_the_one_asked_for() {
+    let axiowl = Axiowl::new();
+    for _ in 0..2 {
+        let run = axiowl.run(&["discover", "all"]);
+        assert_eq!(run.code, 0, "{run}");
+        let absent = run.stdout.matches("  not here: ").count();
+        assert!(absent > 10, "{run}");
+        // And the word that other machines were left out.
+        assert_eq!(run.stdout.lines().count(), absent + 1, "{run}");
+    }
+    let run = axiowl.run(&["discover", "codex"]);
+    for words in ["found      0", "verdict    not here", "agents.tsv"] {
+        assert!(run.stdout.contains(words), "{run}");
+    }
+}
+
 #[test]
 fn completions_and_manual_pages_know_every_command() {
     let axiowl = Axiowl::new();
@@ -112,4 +130,63 @@ fn completions_and_manual_pages_know_every_command() {
     assert_eq!(run.code, 0, "{run}");
     assert!(dir.join("axiowl-install.1").is_file());
     assert_eq!(axiowl.run(&["man", "--dir", "/nowhere/at/all"]).code, 1);
+}
+
+/// What is wider than the terminal is cut there, columns of names and ids first, and only words
+/// that mean something have a colour.
+#[cfg(unix)]
+#[test]
+fn a_table_fits_its_terminal_and_colour_obeys_no_color() {
+    let axiowl = machine();
+    let add = [
+        "registry",
+        "add-agent",
+        "--provider",
+        "codex_cli",
+        "--session",
+        "s3",
+        "--name",
+        "A name that goes on for longer than anybody wants to read it in a table",
+    ];
+    assert_eq!(axiowl.run(&add).code, 0);
+    let list = |columns: u16, colours: bool| {
+        let mut command = axiowl.command(&["list", "agents", "--all"]);
+        if colours {
+            command.env_remove("NO_COLOR").env("TERM", "xterm-256color");
+        }
+        let (well, said) = program::screen::run(&mut command, columns);
+        assert!(well, "{said}");
+        said
+    };
+    for columns in [60, 80, 100] {
+        let said = list(columns, false);
+        assert!(!said.contains('\u{1b}'), "{said:?}");
+        let width = |line: &str| {
+            line.chars()
+                .map(|c| if c.is_ascii() || c == '…' { 1 } else { 2 })
+                .sum()
+        };
+        let widest: usize = said.lines().map(width).max().expect("lines");
+        assert!(
+            widest <= usize::from(columns),
+            "{widest} of {columns}:\n{said}"
+        );
+        assert!(said.contains('…'), "{said}");
+    }
+    let said = list(200, true);
+    assert!(said.contains("\u{1b}[1mNAME"), "{said:?}");
+    let row = said
+        .lines()
+        .find(|line| line.contains("Old shed"))
+        .expect("the row");
+    let name = row.find('\u{1b}').expect("a colour");
+    assert!(
+        row[..name].contains("Old shed"),
+        "only its reason is coloured: {row:?}"
+    );
+    let plain = list(200, false);
+    assert!(
+        plain.contains("longer than anybody"),
+        "nothing is cut where there is room: {plain}"
+    );
 }

@@ -54,7 +54,7 @@ pub enum Command {
     Registry(Registry),
     /// Work with rules
     Rules(Rules),
-    /// Check how well the rules fit what the providers write; nothing is changed
+    /// Say what stands between a message and its target, and what to do; nothing is changed
     Doctor(Doctor),
     /// Put AxiOwl's MCP server into the configuration of clients you name
     Install(Install),

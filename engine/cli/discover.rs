@@ -23,6 +23,8 @@ use std::sync::Arc;
 const ALL: &str = "all";
 /// The scope that is known and not served.
 const REMOTE: &str = "remote";
+/// What is said of a provider without any of its folders.
+const NOT_HERE: &str = "not here: none of its folders exists";
 
 /// Runs one scope or all of them.
 pub fn run(arguments: &Discover, common: &Common) -> Outcome {
@@ -122,10 +124,10 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
             pass.summary.verdict,
             Verdict::Verified | Verdict::UnverifiedVersion
         );
-        if arguments.json {
-            print_json(&pass)
-        } else {
-            print(&pass, rule)
+        match arguments.json {
+            true => print_json(&pass),
+            false if arguments.scope == ALL && is_nothing(&pass) => print_absent(rule),
+            false => print(&pass, rule),
         }
         if let Some(timings) = &timings {
             print_timings(rule, timings, why.as_deref(), arguments.json);
@@ -234,6 +236,19 @@ pub fn not_understood(pass: &Pass, rule: &LoadedRule) -> Option<String> {
     Some(verdicts::way_out(pass.summary.verdict, &line, rule))
 }
 
+/// Nothing of the provider is here, and nothing of it is known.
+fn is_nothing(pass: &Pass) -> bool {
+    let summary = &pass.summary;
+    let touched = summary.found + summary.updated + summary.pruned;
+    !pass.report.present && touched == 0 && summary.issues.is_empty()
+}
+
+/// One line among many scopes; asked for by name it is told in full.
+fn print_absent(rule: &LoadedRule) {
+    let provider = &rule.rule.provider.value;
+    crate::output::say!("{provider} ({})  {NOT_HERE}", rule.rule.title);
+}
+
 fn print(pass: &Pass, rule: &LoadedRule) {
     let summary = &pass.summary;
     crate::output::say!("{} ({})", summary.provider, rule.rule.title);
@@ -254,7 +269,7 @@ fn print(pass: &Pass, rule: &LoadedRule) {
         crate::output::say!("    {}", output::issue(issue));
     }
     if !pass.report.present {
-        crate::output::say!("  verdict    not here: none of its folders exists");
+        crate::output::say!("  verdict    {NOT_HERE}");
     } else {
         crate::output::say!("  verdict    {}", summary.verdict);
     }

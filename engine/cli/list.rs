@@ -66,7 +66,7 @@ fn agents(setup: &Setup, arguments: &List) -> Outcome {
                 row.key.provider.clone(),
                 axiowl_model::clip(&display_safe(&row.key.session), 80),
                 output::ago(row.last_seen_at, now),
-                display_safe(&row.cwd),
+                display_safe(&setup.below_home(&row.cwd)),
             ];
             if reasons {
                 cells.push(reason(row));

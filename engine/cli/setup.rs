@@ -12,6 +12,7 @@ use axiowl_model::{SessionKey, Timestamp};
 use axiowl_pipeline::EvidenceLog;
 use axiowl_registry::{Platform, Registry, state_root};
 use axiowl_sources::World;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,21 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// A folder as people write it: below their own home it starts with `~`. That of an examined
+    /// home stays whole, since `~` would lead elsewhere.
+    pub fn below_home<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        let own = self.common.home.is_none() && self.common.world.is_none();
+        let rest = own.then(|| {
+            self.user_home
+                .to_str()
+                .and_then(|home| path.strip_prefix(home))
+        });
+        match rest.flatten() {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("~{rest}").into(),
+            _ => path.into(),
+        }
+    }
+
     /// Reads what rules may ask about the registry.
     ///
     /// # Errors

@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test file uses the part it needs")]
 
 pub mod scope;
+#[cfg(unix)]
+pub mod screen;
 pub mod told;
 
 use serde_json::Value;

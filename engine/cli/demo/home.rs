@@ -1,9 +1,11 @@
 //! The demo's home: a handful of sessions in the formats real clients write.
 
 use crate::exit::{Exit, Failure};
+use axiowl_model::Timestamp;
 use serde_json::json;
 use std::fs;
 use std::path::Path;
+use std::time::SystemTime;
 
 /// The echo agent's session.
 const ECHO: &str = "0190aaaa-0000-7000-8000-00000000ec40";
@@ -61,30 +63,30 @@ const THREAD_TABLE: &str = "CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_p
     updated_at INTEGER NOT NULL, updated_at_ms INTEGER, originator TEXT, cli_version TEXT,
     model_provider TEXT, name TEXT, preview TEXT, thread_source TEXT, recency_at_ms INTEGER,
     agent_nickname TEXT, attached_thread_parent_id TEXT)";
-/// 2026-11-30T10:00:00Z, in seconds.
-const DAY: i64 = 1_796_032_800;
-
 /// Transcripts, the thread table and the name index.
 fn codex(folder: &Path, cwd: &str) -> Result<(), Failure> {
-    let day = folder.join("sessions").join("2026").join("11").join("30");
+    let now = Timestamp::from(SystemTime::now()).as_millis() / 1_000;
     let archive = folder.join("archived_sessions");
-    fs::create_dir_all(&day)?;
     fs::create_dir_all(&archive)?;
     let database = rusqlite::Connection::open(folder.join("state_5.sqlite")).map_err(no_table)?;
     database.execute_batch(THREAD_TABLE).map_err(no_table)?;
     let mut index = String::new();
     for (number, (id, name, originator, archived, prompt)) in THREADS.iter().enumerate() {
-        let at = format!("2026-11-30T10:0{number}:00.000Z");
+        // The last some hours ago, each one before it an hour more.
+        let seconds = now - 3_600 * (4 - i64::try_from(number).unwrap_or_default());
+        let at = Timestamp::from_millis(seconds * 1_000).to_string();
+        let (date, time) = (at[..10].to_owned(), at[11..19].replace(':', "-"));
         let head = json!({ "timestamp": at, "type": "session_meta", "payload": {
             "id": id, "cwd": cwd, "originator": originator, "cli_version": "0.171.0", "source": "exec",
             "model_provider": "demo" } });
         let said = json!({ "timestamp": at, "type": "event_msg", "payload": {
             "type": "item_completed", "thread_id": id, "turn_id": id, "item": {
                 "type": "UserMessage", "id": id, "content": [ { "type": "text", "text": prompt } ] } } });
-        let folder = if *archived { &archive } else { &day };
-        let path = folder.join(format!("rollout-2026-11-30T10-0{number}-00-{id}.jsonl"));
+        let of_day = folder.join("sessions").join(date.replace('-', "/"));
+        fs::create_dir_all(&of_day)?;
+        let folder = if *archived { &archive } else { &of_day };
+        let path = folder.join(format!("rollout-{date}T{time}-{id}.jsonl"));
         fs::write(&path, format!("{head}\n{said}\n"))?;
-        let seconds = DAY + 60 * i64::try_from(number).unwrap_or_default();
         database
             .execute(
                 "INSERT INTO threads (id, rollout_path, cwd, source, title, archived, updated_at,

@@ -25,12 +25,16 @@ pub fn run(arguments: &Demo) -> Outcome {
     crate::output::say!("   {}", stage.home.display());
 
     say("2  axiowl discover all");
-    show(&stage.run(&["discover", "all"])?, |line| {
-        ["found", "enrolled", "evidence", "verdict"]
-            .iter()
-            .any(|word| line.trim_start().starts_with(word))
-            || !line.starts_with(' ')
+    let told = stage.run(&["discover", "all"])?;
+    let is_absent = |line: &str| line.contains("  not here: ");
+    show(&told, |line| {
+        let word = line.trim_start();
+        let counts = ["found", "enrolled", "evidence", "verdict"];
+        let told = counts.iter().any(|count| word.starts_with(count)) || !line.starts_with(' ');
+        told && !is_absent(line)
     });
+    let absent = told.lines().filter(|line| is_absent(line)).count();
+    crate::output::say!("   … and {absent} providers that are not here");
 
     say("3  axiowl list agents");
     show(&stage.run(&["list", "agents"])?, |_| true);

@@ -150,6 +150,12 @@ impl<'a> Finder<'a> {
         named.any(|name| self.roots.get(name).is_some_and(Root::exists))
     }
 
+    /// The same for patterns that rows of another source fill in: any root may be meant.
+    pub(crate) fn any_root_exists(&self) -> bool {
+        let mut roots = self.roots.iter();
+        roots.any(|(name, root)| name != STATE_ROOT && root.exists())
+    }
+
     /// The root a template starts with and the rest as a glob pattern.
     fn split(&self, template: &Template) -> Option<(&'a Root, String)> {
         let (first, rest) = template.pieces().split_first()?;

@@ -8,7 +8,6 @@ use crate::file::Hit;
 use crate::find::{Finder, Kind};
 use crate::read::{Context, Only};
 use crate::report::Report;
-use crate::roots::Root;
 use crate::{Row, record};
 use axiowl_lang::at::At;
 use axiowl_lang::scalar::Pattern;
@@ -73,7 +72,7 @@ pub(super) fn find(
             .extend(target.filter(|target| !known.holds(&target.fields)));
     }
     for template in &named {
-        found.root_exists |= context.roots.values().any(Root::exists);
+        found.root_exists |= finder.any_root_exists();
         let of_rows = named_by_rows(rule, template, context, &mut finder, report);
         found.matched += of_rows.len();
         for (number, hit, suffix) in of_rows {

@@ -1,14 +1,24 @@
-//! The documents: every command they show runs, and what is made of the program's own
-//! data (the table of providers) is what it says now. `AXIOWL_BLESS=1` writes that anew.
+//! The documents: every command they show runs, and what is made of the program's own data and
+//! output (the table of providers, recorded sessions, the reference of the command line) is what
+//! it says now. `AXIOWL_BLESS=1` writes that anew.
 
 #![cfg(unix)]
 
+#[path = "../program/mod.rs"]
 mod program;
+mod recorded;
+mod reference;
 
 use program::{Axiowl, ROOT};
 use std::path::{Path, PathBuf};
 
-const GUIDES: [&str; 3] = ["sending", "security", "troubleshooting"];
+const GUIDES: [&str; 5] = [
+    "first-steps",
+    "sending",
+    "providers",
+    "security",
+    "troubleshooting",
+];
 /// Around the table of providers in the README.
 const TABLE: (&str, &str) = (
     "<!-- providers: made of rules/support.yaml -->\n",
@@ -23,9 +33,14 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(file(name)).unwrap_or_default()
 }
 
+/// Whether documents are to be written anew, and not compared.
+fn blessing() -> bool {
+    std::env::var_os("AXIOWL_BLESS").is_some()
+}
+
 /// Compares a document with what it should be, or writes it.
 fn same(name: &str, expected: &str) {
-    if std::env::var_os("AXIOWL_BLESS").is_some() {
+    if blessing() {
         std::fs::write(file(name), expected).expect("the document");
         return;
     }
@@ -89,21 +104,25 @@ fn demo_home() -> (Axiowl, PathBuf) {
     (axiowl, home)
 }
 
-/// Runs a line as a person types it.
-fn typed(axiowl: &Axiowl, home: &Path, line: &str) -> (bool, String) {
-    let folder = Path::new(env!("CARGO_BIN_EXE_axiowl"))
-        .parent()
-        .expect("folder");
-    let output = std::process::Command::new("sh")
+/// A line as a person types it in a home.
+fn typing(axiowl: &Axiowl, home: &Path, line: &str) -> std::process::Command {
+    let folder = Path::new(env!("CARGO_BIN_EXE_axiowl"));
+    let folder = folder.parent().expect("folder");
+    let mut command = std::process::Command::new("sh");
+    command
         .args(["-c", line])
         .current_dir(axiowl.home())
         .env_clear()
         .env("HOME", home)
         .env("PATH", format!("{}:/usr/bin:/bin", folder.display()))
         .env("NO_COLOR", "1")
-        .stdin(std::process::Stdio::null())
-        .output()
-        .expect("sh runs");
+        .stdin(std::process::Stdio::null());
+    command
+}
+
+/// Runs such a line; whether it went well, and what it said.
+fn typed(axiowl: &Axiowl, home: &Path, line: &str) -> (bool, String) {
+    let output = typing(axiowl, home, line).output().expect("sh runs");
     let both = [output.stdout, output.stderr].concat();
     (
         output.status.success(),
@@ -127,11 +146,15 @@ fn every_command_of_the_guides_runs() {
 }
 
 #[test]
-fn every_command_the_readme_shows_is_one_the_program_takes() {
+fn every_command_the_documents_show_is_one_the_program_takes() {
     let axiowl = Axiowl::new();
     let mut known = 0;
-    let readme = read("README.md");
-    for line in readme.lines().filter(|line| line.starts_with("axiowl ")) {
+    let mut shown = read("README.md");
+    for guide in GUIDES {
+        shown.push_str(&read(&format!("engine/docs/{guide}.md")));
+    }
+    shown.push_str(&read("rules/README.md"));
+    for line in shown.lines().filter(|line| line.starts_with("axiowl ")) {
         let line = line
             .split(" #")
             .next()
