@@ -93,10 +93,19 @@ impl Store {
         let config: toml::Table = text
             .parse()
             .map_err(|error| format!("{}: {error}", file.display()))?;
-        Ok(config
-            .get("sqlite_home")
-            .and_then(|folder| folder.as_str())
-            .map(str::to_owned))
+        let folder = config.get("sqlite_home").and_then(|folder| folder.as_str());
+        Ok(folder.map(|folder| self.named(world, folder)))
+    }
+
+    /// A folder that the configuration names: below the home behind a `~`, and else from
+    /// Codex's own folder on, as Codex 0.171.0 takes them.
+    fn named(&self, world: &World, folder: &str) -> String {
+        match folder.strip_prefix('~') {
+            Some("") => world.home().to_owned(),
+            Some(rest) if rest.starts_with('/') => format!("{}{rest}", world.home()),
+            _ if world.is_absolute(folder) => folder.to_owned(),
+            _ => self.below(folder),
+        }
     }
 
     /// The rollout of a thread: `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl[.zst]`, or the
@@ -232,12 +241,17 @@ enum Surface {
 impl Surface {
     fn of(arguments: &[String]) -> Self {
         let mut words = arguments.iter().map(String::as_str);
-        let is_codex = |word: &str| {
-            let name = Path::new(word).file_name().and_then(|name| name.to_str());
-            matches!(name, Some("codex" | "codex.js" | "codex.exe"))
+        let name = |word: Option<&str>| {
+            let name = Path::new(word?).file_name()?.to_str()?;
+            Some(name.to_owned())
         };
-        // The program may come behind its interpreter.
-        if !words.by_ref().take(2).any(is_codex) {
+        let is_codex = |name: &str| ["codex", "codex.js", "codex.exe"].contains(&name);
+        let first = name(words.next()).unwrap_or_default();
+        // The program may come behind its interpreter; behind another one it is a mere word.
+        let is_interpreter = ["node", "node.exe", "bun"].contains(&first.as_str());
+        if !is_codex(&first)
+            && !(is_interpreter && name(words.next()).is_some_and(|n| is_codex(&n)))
+        {
             return Self::Other;
         }
         let rest: Vec<&str> = words.collect();
@@ -292,6 +306,8 @@ mod tests {
             ("/p/bin/codex", Surface::Terminal),
             ("/p/bin/codex resume x", Surface::Terminal),
             ("tail -f rollout.jsonl", Surface::Other),
+            ("vim codex", Surface::Other),
+            ("node codex-notes.js codex", Surface::Other),
             ("", Surface::Other),
         ] {
             let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();

@@ -9,12 +9,16 @@ use crate::codex_store::Store;
 use axiowl_model::MessageId;
 use axiowl_pipeline::edge::EdgeContext;
 use axiowl_sources::Asker;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::time::Instant;
 
 /// Bytes of a queue that are copied.
 const MOST: u64 = 1 << 30;
 const DATABASE: &str = "queue_1.sqlite";
+/// What waits for a thread and has a message's id in it. The database looks itself: the answer
+/// is short however long the queue is, and a payload that was stored as bytes counts too.
+const WAITING: &str = "SELECT id FROM queued_items \
+    WHERE thread_id = ?1 AND instr(CAST(payload_json AS TEXT), ?2) > 0";
 
 /// Puts a message into the queue of a thread; the queue's own id of it.
 pub(super) fn add(
@@ -72,32 +76,37 @@ pub(super) fn take_back(
 pub(super) fn keeps(context: &EdgeContext<'_>, thread: &str, message: MessageId) -> Option<String> {
     let world = context.world;
     let store = Store::of(context);
+    let unclear = |why: String| Some(format!("where Codex keeps its queue is not known: {why}"));
     let mut folders = match store.sqlite_home(world) {
         Ok(folder) => vec![folder],
-        Err(why) => return Some(format!("where Codex keeps its queue is not known: {why}")),
+        Err(why) => return unclear(why),
     };
     if context.provider_home.is_none() {
-        folders.push(world.env("CODEX_SQLITE_HOME").map(str::to_owned));
+        let named = world.env("CODEX_SQLITE_HOME").map(str::to_owned);
+        if let Some(folder) = named.as_ref().filter(|folder| !world.is_absolute(folder)) {
+            // From the folder that each Codex was started in.
+            return unclear(format!("CODEX_SQLITE_HOME is `{folder}`"));
+        }
+        folders.push(named);
     }
     folders.push(Some(store.below("").trim_end_matches('/').to_owned()));
     let files = folders
         .into_iter()
         .flatten()
-        .map(|folder| format!("{folder}/{DATABASE}"));
+        .map(|folder| format!("{}/{DATABASE}", folder.trim_end_matches('/')));
     let asker = Asker::new(MOST);
-    let sql = "SELECT payload_json FROM queued_items WHERE thread_id = ?1";
     let id = message.to_string();
     for file in files.filter(|file| world.exists(file)) {
-        let rows = match asker.ask(world, &file, "queued_items", sql, &[thread]) {
-            Ok(rows) => rows.unwrap_or_default(),
+        match asker.ask(world, &file, "queued_items", WAITING, &[thread, &id]) {
+            Ok(Some(rows)) if rows.is_empty() => {}
+            Ok(Some(_)) => return Some(format!("it waits in Codex's queue ({file}), unread")),
+            Ok(None) => {
+                return Some(format!(
+                    "Codex's queue {file} is not one that AxiOwl knows: it has no table \
+                     `queued_items`"
+                ));
+            }
             Err(error) => return Some(format!("Codex's queue {file} cannot be read: {error}")),
-        };
-        let holds = |payload: Option<&Value>| {
-            let text = payload.and_then(Value::as_str);
-            text.is_some_and(|text| text.contains(&id))
-        };
-        if rows.iter().any(|row| holds(row.get("payload_json"))) {
-            return Some(format!("it waits in Codex's queue ({file}), unread"));
         }
     }
     None

@@ -5,8 +5,8 @@ use axiowl_pipeline::edge::{Finding, Liveness};
 use std::fs;
 use std::time::Duration;
 
-/// A stand-in app-server. A test sets `$queue`, `$resume`, `$turn` and `$answered` to what it
-/// does for those calls.
+/// A stand-in app-server. A test sets `$begin`, `$queue`, `$add`, `$delete`, `$resume`, `$turn`
+/// and `$answered` to what it does for those calls.
 pub const CODEX: &str = r#"
 echo "$*" >> "$H/argv"
 [ "$1" = app-server ] || . "$H/exec.sh"
@@ -21,12 +21,17 @@ end() { echo "{\"type\":\"task\",\"end\":$1}" >> "$T"; }
 resumed() { ok "{\"thread\":{\"id\":\"${1:-$SESSION}\",\"status\":{\"type\":\"${2:-idle}\"}}}"; }
 taken() { ok '{"turn":{"id":"t1","status":"inProgress"}}'; }
 [ -n "$queue" ] || queue='ok "{\"data\":[]}"'
+[ -n "$begin" ] || begin='ok "{\"userAgent\":\"axiowl/0.171.0\"}"'
 : "${resume:=resumed}" "${answered:=:}"
 while IFS= read -r line; do
   printf '%s\n' "$line" >> "$H/input"
   id=${line#\{\"id\":}; id=${id%%,*}
   case "$line" in
-  *'"method":"initialize"'*) ok '{"userAgent":"axiowl/0.171.0"}' ;;
+  *'"method":"initialize"'*) eval "$begin" ;;
+  *'"method":"thread/queue/add"'*)
+    client=${line#*\"clientUserMessageId\":\"}; client=${client%%\"*}
+    eval "$add" ;;
+  *'"method":"thread/queue/delete"'*) eval "$delete" ;;
   *'"method":"thread/queue/list"'*) eval "$queue" ;;
   *'"method":"thread/resume"'*) eval "$resume" ;;
   *'"method":"turn/start"'*)

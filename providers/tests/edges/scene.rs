@@ -19,6 +19,9 @@ pub const OTHER: &str = "01a22d45-4155-71f2-b15e-0b00e2cb0000";
 /// Enough for everything that ends by itself.
 pub const LONG: Duration = Duration::from_secs(120);
 
+/// The steps of the running attempt so far, below the home.
+pub const STEPS: &str = "steps";
+
 /// A temporary home.
 pub struct Scene {
     _folder: tempfile::TempDir,
@@ -229,6 +232,7 @@ impl Scene {
     fn attempt(&self, limit: Duration) -> (Ran, usize) {
         self.with(limit, |edge, context, delivery| {
             let (mut steps, mut evidence) = (Vec::new(), Vec::new());
+            fs::write(self.file(STEPS), "").unwrap();
             let before = Instant::now();
             let result = edge.submit(context, delivery, &mut |progress| {
                 let (step, proof) = match progress {
@@ -241,6 +245,8 @@ impl Scene {
                 };
                 steps.push(step);
                 evidence.push(proof);
+                // For tests that wait for one of them.
+                fs::write(self.file(STEPS), steps.join("\n")).unwrap();
             });
             let traces = fs::read_dir(context.state_root.join("in-flight"))
                 .into_iter()
