@@ -6,7 +6,7 @@ use crate::client::{Client, DEADLINE, Said};
 use axiowl_test_support::{ClientHome, Running, Terminal};
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use std::io::{Read, Write};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::time::Instant;
@@ -53,9 +53,11 @@ fn request(address: &str, path: &str, body: &Value) -> String {
         body.len()
     );
     stream.write_all(request.as_bytes()).expect("sent");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("an answer");
-    answer.lines().next().unwrap_or_default().to_owned()
+    // Its first line tells; an older server keeps the connection open behind it.
+    let mut line = String::new();
+    let read = BufReader::new(stream).read_line(&mut line);
+    read.expect("an answer");
+    line.trim_end().to_owned()
 }
 
 impl Client for OpenCode {
