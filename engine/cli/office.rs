@@ -250,6 +250,11 @@ impl Surroundings for Office<'_> {
         homes::folder(self.setup, &target.key.provider, &target.home)
     }
 
+    fn experimental(&self, provider: &str) -> bool {
+        let configured = self.setup.config.providers.get(provider);
+        configured.is_some_and(|provider| provider.experimental)
+    }
+
     fn transcript(&self, target: &Target) -> Box<dyn TranscriptLook + '_> {
         Box::new(Look {
             setup: self.setup,

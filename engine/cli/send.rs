@@ -305,6 +305,7 @@ pub fn liveness(setup: &Setup, target: &Target) -> Result<Liveness, Failure> {
             axiowl: office.axiowl().to_path_buf(),
             child_env: office.child_env(&target.key.provider),
             provider_home: office.provider_home(target),
+            experimental: office.experimental(&target.key.provider),
         }),
         Err(none) => Liveness::Unavailable {
             reason: none.to_string(),

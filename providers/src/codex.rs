@@ -12,6 +12,8 @@ mod approvals;
 mod cold;
 #[cfg(target_os = "linux")]
 mod daemon;
+#[cfg(target_os = "linux")]
+mod desktop;
 mod exec;
 mod open_thread;
 mod queue;
@@ -21,6 +23,8 @@ use crate::child::Program;
 use crate::codex_store::{self, Owner, Rollout, Store};
 use crate::environment::Environment;
 use crate::ground::{self, Ground, not_now};
+#[cfg(target_os = "linux")]
+use crate::open_session::Receiver;
 use crate::resume::Resume;
 use crate::version;
 use axiowl_pipeline::edge::{Delivery, EdgeContext, EdgeError, Liveness, Progress, Target};
@@ -45,8 +49,18 @@ impl Codex {
 /// How a message would go.
 pub(crate) struct Way {
     ground: Ground,
-    /// Who has the thread open, and takes what is queued for it.
-    owner: Option<Owner>,
+    /// Who has the thread open, and how that takes a message.
+    open: Option<Open>,
+}
+
+/// Who has a thread open.
+#[derive(PartialEq, Eq)]
+enum Open {
+    /// It takes what is queued for the thread.
+    Queue(Owner),
+    /// The desktop app, which starts turns for others.
+    #[cfg(target_os = "linux")]
+    Desktop(Receiver),
 }
 
 impl Resume for Codex {
@@ -61,7 +75,7 @@ impl Resume for Codex {
     }
 
     fn is_open(&self, way: &Way) -> bool {
-        way.owner.is_some()
+        way.open.is_some()
     }
 
     /// Codex keeps its queue on disk, whoever has put something into it.
@@ -71,8 +85,10 @@ impl Resume for Codex {
     }
 
     fn route(&self, way: &Way) -> &'static str {
-        match &way.owner {
-            Some(owner) => open_thread::route(owner),
+        match &way.open {
+            Some(Open::Queue(owner)) => open_thread::route(owner),
+            #[cfg(target_os = "linux")]
+            Some(Open::Desktop(_)) => desktop::ROUTE,
             None => ROUTE,
         }
     }
@@ -89,8 +105,11 @@ impl Resume for Codex {
             delivery,
             ground: &way.ground,
         };
-        if let Some(owner) = &way.owner {
-            return open_thread::deliver(&run, owner, progress);
+        match &way.open {
+            Some(Open::Queue(owner)) => return open_thread::deliver(&run, owner, progress),
+            #[cfg(target_os = "linux")]
+            Some(Open::Desktop(receiver)) => return desktop::deliver(&run, receiver, progress),
+            None => {}
         }
         match cold::deliver(&run, progress)? {
             cold::Delivered::Over => Ok(()),
@@ -135,26 +154,39 @@ impl Run<'_> {
     /// Looks once more right before the handover: somebody may have opened the thread.
     fn still_free(&self) -> Result<(), EdgeError> {
         let way = examine(self.context, self.delivery.target).map_err(not_now)?;
-        match way.owner {
-            None => Ok(()),
-            Some(owner) => Err(EdgeError::Refused {
-                reason: format!(
-                    "process {} has just opened it; send again",
-                    owner.receiver.pid
-                ),
-            }),
-        }
+        let receiver = match &way.open {
+            None => return Ok(()),
+            Some(Open::Queue(owner)) => &owner.receiver,
+            #[cfg(target_os = "linux")]
+            Some(Open::Desktop(receiver)) => receiver,
+        };
+        Err(EdgeError::Refused {
+            reason: format!("process {} has just opened it; send again", receiver.pid),
+        })
     }
 
     /// Looks once more right before the handover: who has it open may have changed.
     fn is_still_open_in(&self, owner: &Owner) -> Result<(), EdgeError> {
         let way = examine(self.context, self.delivery.target).map_err(not_now)?;
-        if way.owner.as_ref() == Some(owner) {
-            return Ok(());
+        match way.open {
+            Some(Open::Queue(now)) if now == *owner => Ok(()),
+            _ => Err(changed()),
         }
-        Err(EdgeError::NotSubmitted {
-            reason: "who has it open has just changed; send again".into(),
-        })
+    }
+
+    /// The desktop app, while that still has the thread open and no turn runs.
+    #[cfg(target_os = "linux")]
+    fn desk_of(&self, receiver: &Receiver) -> Result<crate::codex_ipc::Desk, EdgeError> {
+        let way = examine(self.context, self.delivery.target).map_err(not_now)?;
+        if way.open != Some(Open::Desktop(receiver.clone())) {
+            return Err(changed());
+        }
+        let rollout = match Store::of(self.context).rollout(self.context.world, self.thread()) {
+            Rollout::Present(path) => path,
+            Rollout::Archived | Rollout::Missing => return Err(changed()),
+        };
+        desktop::desk(self.context, self.thread(), &rollout)
+            .map_err(|reason| EdgeError::Refused { reason })
     }
 
     /// Where the shared daemon takes calls (`providers/codex.md` A).
@@ -171,6 +203,12 @@ impl Run<'_> {
 
     fn thread(&self) -> &str {
         &self.ground.session
+    }
+}
+
+fn changed() -> EdgeError {
+    EdgeError::NotSubmitted {
+        reason: "who has it open has just changed; send again".into(),
     }
 }
 
@@ -193,29 +231,36 @@ fn examine(context: &EdgeContext<'_>, target: &Target) -> Result<Way, Liveness> 
         }
     };
     let Some(writer) = store.writer(context.world, &ground.session, &rollout) else {
-        return Ok(Way {
-            ground,
-            owner: None,
-        });
+        return Ok(Way { ground, open: None });
     };
-    let closed = |reason: String| Liveness::Closed {
-        reason,
-        remedy: writer.remedy.clone(),
-    };
-    let Some(owner) = writer.owner else {
-        return Err(closed(writer.reason));
-    };
+    let remedy = writer.remedy;
+    let closed = |reason: String| Liveness::Closed { reason, remedy };
     let installed = version::installed(&ground.program, "codex", "@openai/codex");
-    match installed.filter(|version| *version < codex_store::QUEUE) {
-        Some(version) => Err(closed(format!(
+    let old = installed.filter(|version| *version < codex_store::QUEUE);
+    let why = match (writer.owner, old) {
+        (Some(owner), None) => {
+            return Ok(Way {
+                ground,
+                open: Some(Open::Queue(owner)),
+            });
+        }
+        (Some(_), Some(version)) => format!(
             "{}, and the installed Codex {version} has no queue to reach it by",
             writer.reason
-        ))),
-        None => Ok(Way {
-            ground,
-            owner: Some(owner),
-        }),
+        ),
+        (None, _) => writer.reason,
+    };
+    #[cfg(target_os = "linux")]
+    if let (Some(host), true) = (writer.host, context.experimental) {
+        return match desktop::desk(context, &ground.session, &rollout) {
+            Ok(_) => Ok(Way {
+                ground,
+                open: Some(Open::Desktop(host)),
+            }),
+            Err(no) => Err(closed(format!("{why}, and {no}"))),
+        };
     }
+    Err(closed(why))
 }
 
 /// What Codex says instead of taking a message (`providers/codex.md` C1): one writer a thread,

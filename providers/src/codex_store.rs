@@ -39,6 +39,9 @@ pub(crate) struct Writer {
     pub remedy: String,
     /// The process, where it takes what is queued for the thread.
     pub owner: Option<Owner>,
+    /// The process, where it is an app-server that another program started: an editor's, or the
+    /// desktop app's.
+    pub host: Option<Receiver>,
 }
 
 /// A process that has a thread open and takes what is queued for it (C3, C5).
@@ -151,6 +154,7 @@ impl Store {
                     reason: format!("this system does not tell whether {lock} is held"),
                     remedy: "delivery to Codex threads works on Linux only so far".into(),
                     owner: None,
+                    host: None,
                 });
             }
         }
@@ -167,9 +171,11 @@ impl Writer {
                 reason: format!("another process {does}"),
                 remedy: "close the Codex window it is open in and send again".into(),
                 owner: None,
+                host: None,
             };
         };
-        let (what, remedy) = match Surface::of(&processes::command_line(pid)) {
+        let surface = Surface::of(&processes::command_line(pid));
+        let (what, remedy) = match surface {
             Surface::Daemon => (
                 "the shared Codex daemon".to_owned(),
                 "the daemon lets a thread go 30 minutes after its last window; \
@@ -206,6 +212,9 @@ impl Writer {
             reason: format!("it is open: process {pid}, {what}, {does}"),
             remedy,
             owner: None,
+            host: Some(pid)
+                .filter(|_| surface == Surface::Host)
+                .and_then(Receiver::of),
         }
     }
 }

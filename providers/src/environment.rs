@@ -144,6 +144,7 @@ mod tests {
             axiowl: "/bin/axiowl".into(),
             child_env: pairs.collect(),
             provider_home: None,
+            experimental: false,
         };
         let mut made = Environment::of(&context);
         made.add_folder_of(Path::new("/opt/node/bin/tool"));

@@ -57,6 +57,7 @@ pub fn look(
                     .flat_map(|s| office.child_env(s))
                     .collect(),
                 provider_home: None,
+                experimental: false,
             };
             scope.spawn(move || {
                 let said = found.as_ref().map(|program| {

@@ -64,6 +64,9 @@ pub struct ProviderConfig {
     /// Whether discovery may run the commands of its rule.
     #[serde(default)]
     pub commands: bool,
+    /// Whether a message may take doors that were never tried with the real client.
+    #[serde(default)]
+    pub experimental: bool,
 }
 
 /// What a message may be and do.
@@ -263,9 +266,10 @@ mod tests {
 
     #[test]
     fn every_key_is_read() {
-        let text = "homes: { p: [{ id: work, path: /w/.p }] }\npacks: [~/packs/a]\nexecutables: { p: /usr/bin/p }\nproviders: { p: { env: [P_TOKEN], env_file: ~/p.env } }\nlimits: { body: 4 KiB, pair_per_minute: 2, target_per_minute: 9, hops: 3, expires: 1h, delivery: 10m, live_store: 1 MiB }\nambiguity: refuse\nretention: 7d\nnode: desk\n";
+        let text = "homes: { p: [{ id: work, path: /w/.p }] }\npacks: [~/packs/a]\nexecutables: { p: /usr/bin/p }\nproviders: { p: { env: [P_TOKEN], env_file: ~/p.env, experimental: true } }\nlimits: { body: 4 KiB, pair_per_minute: 2, target_per_minute: 9, hops: 3, expires: 1h, delivery: 10m, live_store: 1 MiB }\nambiguity: refuse\nretention: 7d\nnode: desk\n";
         let config = Config::parse("config.yaml", text).unwrap();
         assert_eq!(config.homes["p"][0].id.value, "work");
+        assert!(config.providers["p"].experimental && !config.providers["p"].commands);
         assert_eq!(config.limits.body, ByteSize(4096));
         assert_eq!(config.limits.expires, Span(3_600_000));
         assert_eq!(config.limits.delivery, Span(600_000));

@@ -34,6 +34,9 @@ pub struct EdgeContext<'a> {
     pub child_env: Vec<(String, String)>,
     /// The folder of the provider home the target lives in, when the configuration names one.
     pub provider_home: Option<PathBuf>,
+    /// The user lets this provider's messages take doors that were never tried with the real
+    /// client.
+    pub experimental: bool,
 }
 
 /// Whether a session is open somewhere, and whether there is a way in.

@@ -44,6 +44,11 @@ pub trait Surroundings {
     /// The folder of the provider home a target lives in, where the configuration names one.
     fn provider_home(&self, target: &Target) -> Option<PathBuf>;
 
+    /// Whether the configuration lets a provider's messages take untried doors.
+    fn experimental(&self, _provider: &str) -> bool {
+        false
+    }
+
     /// Looks into a target's transcript.
     fn transcript(&self, target: &Target) -> Box<dyn TranscriptLook + '_>;
 }
@@ -170,6 +175,7 @@ impl Worker<'_> {
             axiowl: self.surroundings.axiowl().to_owned(),
             child_env: self.surroundings.child_env(&target.key.provider),
             provider_home: self.surroundings.provider_home(target),
+            experimental: self.surroundings.experimental(&target.key.provider),
         }
     }
 

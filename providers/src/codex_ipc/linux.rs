@@ -1,5 +1,6 @@
 //! The Unix socket side: checks of the peer, framing, the two requests.
 
+use super::{NoTurn, Said};
 use crate::local_socket;
 use axiowl_sources::World;
 use serde_json::{Value, json};
@@ -10,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// The router answers at once; discovery does not wait for one that does not.
 const DEADLINE: Duration = Duration::from_secs(2);
+/// Has the owner of a thread start a turn.
+const START: &str = "thread-follower-start-turn";
 /// A frame that is larger is read and thrown away. The protocol allows 256 MiB.
 const KEPT: usize = 1024 * 1024;
 /// The protocol's own limit.
@@ -34,14 +37,90 @@ pub(super) fn owns(places: &[PathBuf], thread: &str) -> Result<bool, String> {
         return Err("the Codex desktop app has no IPC socket here".into());
     };
     let shown = socket.display();
-    let ask = || -> Result<bool, String> { Router::connect(socket)?.owner(thread) };
+    let ask = || -> Result<bool, String> { Ok(Router::connect(socket)?.find(thread)?.is_some()) };
     ask().map_err(|why| format!("{shown}: {why}"))
+}
+
+/// The owner of a thread, if the desktop app is that.
+pub(super) fn desk(places: &[PathBuf], thread: &str) -> Result<Option<Desk>, String> {
+    let Some(socket) = places.iter().find(|path| path.symlink_metadata().is_ok()) else {
+        return Ok(None);
+    };
+    let find = || -> Result<Option<Desk>, String> {
+        let mut router = Router::connect(socket)?;
+        let Some(found) = router.find(thread)? else {
+            return Ok(None);
+        };
+        if found.takes_others == Some(false) {
+            return Err("the window that owns the thread takes no input of other programs".into());
+        }
+        let owner = found.owner;
+        Ok(Some(Desk { router, owner }))
+    };
+    find().map_err(|why| format!("{}: {why}", socket.display()))
+}
+
+/// The window that owns a thread.
+pub(crate) struct Desk {
+    router: Router,
+    owner: String,
+}
+
+impl Desk {
+    /// Has it start a turn; the turn's id. The newer form of the request is tried first; a
+    /// version that is not understood has started nothing.
+    pub fn start_turn(mut self, said: &Said<'_>, within: Duration) -> Result<String, NoTurn> {
+        let input = json!([{ "type": "text", "text": said.body }]);
+        let newer = json!({
+            "conversationId": said.thread,
+            "turnStart": {
+                "request": {
+                    "threadId": said.thread, "input": input, "clientUserMessageId": said.message,
+                },
+                "context": { "inheritThreadSettings": true },
+            },
+        });
+        let older = json!({
+            "conversationId": said.thread, "hostId": "local",
+            "turnStartParams": { "input": input, "attachments": [] },
+        });
+        for (version, params) in [(2, newer), (1, older)] {
+            self.router.until = Instant::now() + within;
+            let asked = self.router.ask(version, START, params, Some(&self.owner));
+            let id = asked.map_err(NoTurn::Unasked)?;
+            let answer = self.router.answer(&id).map_err(NoTurn::Unknown)?;
+            match answer["resultType"].as_str() {
+                Some("success") => {
+                    let turn = &answer["result"]["result"]["turn"]["id"];
+                    return Ok(turn.as_str().unwrap_or_default().to_owned());
+                }
+                Some("error") if answer["error"] == "request-version-mismatch" => {}
+                Some("error") => {
+                    let error = answer["error"].as_str().unwrap_or("an error");
+                    return Err(NoTurn::Declined(axiowl_model::display_safe(error)));
+                }
+                _ => return Err(NoTurn::Unknown("its answer is not understood".into())),
+            }
+        }
+        Err(NoTurn::Declined(
+            "it knows no version of the request that we know".into(),
+        ))
+    }
+}
+
+/// Who owns a thread.
+struct Found {
+    owner: String,
+    /// What it says of input that is not its own user's.
+    takes_others: Option<bool>,
 }
 
 /// A connection to the router.
 struct Router {
     stream: UnixStream,
     until: Instant,
+    /// What it calls us.
+    client: String,
 }
 
 impl Router {
@@ -50,12 +129,14 @@ impl Router {
             // Codex makes the same checks of the folder (C6).
             stream: local_socket::connect(socket)?.stream,
             until: Instant::now() + DEADLINE,
+            client: "initializing-client".into(),
         })
     }
 
-    fn owner(&mut self, thread: &str) -> Result<bool, String> {
+    /// Says hello and asks who owns a thread.
+    fn find(&mut self, thread: &str) -> Result<Option<Found>, String> {
         let client = json!({ "clientType": "axiowl" });
-        let hello = self.request("initializing-client", 0, "initialize", client)?;
+        let hello = self.request(0, "initialize", client)?;
         let client = hello["result"]["clientId"]
             .as_str()
             .unwrap_or_default()
@@ -63,14 +144,19 @@ impl Router {
         if hello["resultType"] != "success" || client.is_empty() {
             return Err("it does not let us in".into());
         }
+        self.client = client;
         let about = json!({ "hostId": "local", "conversationId": thread });
-        let answer = self.request(&client, 1, "thread-owner-discovery", about)?;
+        let answer = self.request(1, "thread-owner-discovery", about)?;
         match (
             answer["resultType"].as_str(),
             answer["handledByClientId"].as_str(),
         ) {
-            (Some("success"), Some(owner)) => Ok(!owner.is_empty()),
-            (Some("error"), _) if answer["error"] == "no-client-found" => Ok(false),
+            (Some("success"), Some("")) => Ok(None),
+            (Some("success"), Some(owner)) => Ok(Some(Found {
+                owner: owner.to_owned(),
+                takes_others: answer["result"]["supportsUntrustedAppInput"].as_bool(),
+            })),
+            (Some("error"), _) if answer["error"] == "no-client-found" => Ok(None),
             (Some("error"), _) => {
                 let error = answer["error"].as_str().unwrap_or("an error");
                 Err(format!("it answered {}", axiowl_model::display_safe(error)))
@@ -80,24 +166,40 @@ impl Router {
     }
 
     /// Sends a request and waits for its own answer.
-    fn request(
+    fn request(&mut self, version: u32, method: &str, params: Value) -> Result<Value, String> {
+        let id = self.ask(version, method, params, None)?;
+        self.answer(&id)
+    }
+
+    /// Sends a request, to one client where that is named; its id. After an error part of it
+    /// may have gone out, but no whole frame, which is nothing to the other side.
+    fn ask(
         &mut self,
-        from: &str,
         version: u32,
         method: &str,
         params: Value,
-    ) -> Result<Value, String> {
+        to: Option<&str>,
+    ) -> Result<String, String> {
         let id = uuid::Uuid::new_v4().to_string();
-        self.write(&json!({
-            "type": "request", "requestId": id, "sourceClientId": from, "version": version,
-            "method": method, "params": params,
-        }))?;
+        let mut request = json!({
+            "type": "request", "requestId": id, "sourceClientId": self.client,
+            "version": version, "method": method, "params": params,
+        });
+        if let Some(to) = to {
+            request["targetClientId"] = json!(to);
+        }
+        self.write(&request)?;
+        Ok(id)
+    }
+
+    /// The answer to a request.
+    fn answer(&mut self, id: &str) -> Result<Value, String> {
         loop {
             let Some(frame) = self.read()? else {
                 continue;
             };
             match frame["type"].as_str() {
-                Some("response") if frame["requestId"] == id.as_str() => return Ok(frame),
+                Some("response") if frame["requestId"] == id => return Ok(frame),
                 Some("client-discovery-request") => {
                     let answer = json!({
                         "type": "client-discovery-response", "requestId": frame["requestId"],

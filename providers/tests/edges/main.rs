@@ -10,6 +10,7 @@ mod claude_code_cli;
 mod claude_inbox;
 mod claude_sessions;
 mod codex;
+mod codex_desktop;
 mod codex_exec;
 mod codex_open_thread;
 mod codex_owner;

@@ -33,6 +33,7 @@ pub struct Scene {
     pub env: BTreeMap<String, String>,
     pub child_env: Vec<(String, String)>,
     pub provider_home: Option<PathBuf>,
+    pub experimental: bool,
     pub cwd: String,
     pub key: SessionKey,
     pub output_cap: usize,
@@ -115,6 +116,7 @@ impl Scene {
             env: BTreeMap::from([("PATH".to_owned(), "/nowhere".to_owned())]),
             child_env,
             provider_home: None,
+            experimental: false,
             cwd: cwd.display().to_string(),
             key: SessionKey::local(provider, SESSION),
             output_cap: 64 * 1024,
@@ -181,6 +183,7 @@ impl Scene {
             axiowl: self.axiowl.clone(),
             child_env: self.child_env.clone(),
             provider_home: self.provider_home.clone(),
+            experimental: self.experimental,
         };
         let target = Target {
             key: self.key.clone(),
