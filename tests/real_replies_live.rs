@@ -7,18 +7,18 @@ mod installed;
 mod owl;
 mod program;
 
-use axiowl_test_support::{
-    ClientHome, Clients, DriveError, MockModel, Running, Skip, or_skip, poll,
-};
+use axiowl_test_support::{Clients, DriveError, Running, Skip, or_skip, poll};
+use installed::agent::{Agent, Client};
+use installed::callers;
 use installed::scene::{Scene, header, holds, texts};
-use installed::{callers, claude, codex, copilot, install, opencode};
 use owl::axiowl;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::time::Duration;
 
 /// CI is slow and busy.
 const PATIENT: Duration = Duration::from_secs(120);
-const TOOL: &str = "mcp__axiowl__axiowl_send_message";
+/// What every question here begins with.
+const QUESTION: &str = "How far is it?";
 
 /// A missing terminal program is a skip; anything else that goes wrong is a failure.
 fn missing<T>(result: Result<T, DriveError>) -> Result<T, Skip> {
@@ -29,28 +29,24 @@ fn missing<T>(result: Result<T, DriveError>) -> Result<T, Skip> {
     }
 }
 
-fn discover(home: &ClientHome) {
-    let found = axiowl(home, &["discover", "all"]);
-    assert_eq!(found.code, 0, "{found}");
-}
-
-/// What an asker's model does: it asks, and waits for the answer.
-fn asks(to: &str, question: &str, answer_to: &str, answer: &str) -> String {
-    asks_by([TOOL, TOOL], to, question, answer_to, answer)
-}
-
-/// The same, by the names that the asker's and the answerer's client have for the tool.
-fn asks_by(tools: [&str; 2], to: &str, question: &str, answer_to: &str, answer: &str) -> String {
-    let [by_asker, by_answerer] = tools;
-    let answer = json!({ "to": answer_to, "body": answer });
-    let body = format!("{question}\n@@tool {by_answerer} {answer}");
-    let ask = json!({ "to": to, "body": body, "wait": "reply" });
-    format!("@@tool {by_asker} {ask}")
+/// A new session of a client that asks the open session `to` of another one in its first turn.
+fn asking(scene: &Scene, asker: (Client, &str), to: (Client, &str), answer: &str) -> Agent {
+    let ((client, name), (other, to)) = (asker, to);
+    Agent::beginning(scene, client, name, &client.asks(to, other, name, answer))
 }
 
 /// That the only question was read in the open session `asked`, and answered by it; the id of
 /// the question.
-fn answered(home: &ClientHome, asker: &str, asked: &str, answer: &str, route: &str) -> String {
+fn answered(
+    scene: &Scene,
+    asker: &Agent,
+    asked: (Client, &str),
+    answer: &str,
+    route: &str,
+) -> String {
+    let (client, asked) = asked;
+    let home = &scene.home;
+    let asker = asker.session.as_str();
     let listed = axiowl(home, &["list", "messages", "--json"]).lines("message");
     let questions: Vec<&Value> = listed
         .iter()
@@ -79,6 +75,7 @@ fn answered(home: &ClientHome, asker: &str, asked: &str, answer: &str, route: &s
     assert_eq!(replies.len(), 1, "{status}");
     assert_eq!(replies[0]["proof"], "proven", "{status}");
     assert_eq!(replies[0]["body"], answer, "{status}");
+    assert_eq!(replies[0]["provider"], client.provider(), "{status}");
     // Both of them called, each as itself, and nobody else did.
     assert!(refused.is_empty(), "{refused:?}");
     let proven = callers(home, "caller_proven");
@@ -102,71 +99,91 @@ fn shows(screen: impl Fn() -> String, text: &str) {
 #[test]
 fn an_open_claude_code_session_answers_a_real_codex_thread() {
     let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
-    install(&home);
-    let cwd = home.project("webshop").expect("a folder");
-    let keeper = home
-        .codex_exec_session("Keep the shop", &cwd)
-        .expect("a thread");
-    home.codex_name_thread(&keeper, "Shop Keeper")
-        .expect("a name");
+    let scene = Scene::new(&clients);
+    let keeper = Agent::idle(&scene, Client::Codex, "Shop Keeper");
     let allowed = ["--allowedTools", "mcp__axiowl"];
-    let tui = or_skip!(missing(home.claude_tui_with("Open Review", &cwd, &allowed)));
+    let opened = scene
+        .home
+        .claude_tui_with("Open Review", &scene.cwd, &allowed);
+    let tui = or_skip!(missing(opened));
     let session = tui.session_id().to_owned();
-    discover(&home);
+    scene.discover();
 
-    let ask = asks("Open Review", "Is it read?", "Shop Keeper", "twice already");
-    codex(&home, &keeper, &ask, &cwd);
-    let id = answered(&home, &keeper, &session, "twice already", "inbox");
+    let to = (Client::Claude, "Open Review");
+    let ask = keeper
+        .client
+        .asks(to.1, to.0, &keeper.name, "twice already");
+    keeper.turn(&scene, &ask);
+    let open = (Client::Claude, session.as_str());
+    let id = answered(&scene, &keeper, open, "twice already", "inbox");
 
-    let records = home.claude_records(&session);
+    let records = scene.home.claude_records(&session);
     let read = |record: &&Value| {
         let places = ["/origin/msg_id", "/attachment/origin/msg_id"];
         let mut ids = places.iter().filter_map(|place| record.pointer(place));
         ids.any(|found| *found == id.as_str())
     };
     assert_eq!(records.iter().filter(read).count(), 1);
-    let back = json!(home.codex_records(&keeper)).to_string();
-    assert!(back.contains("twice already"), "{back}");
-    shows(|| tui.screen(), "Is it read?");
+    keeper.has(&scene, "twice already");
+    shows(|| tui.screen(), QUESTION);
     assert_eq!(tui.record()["sessionId"], session.as_str());
 }
 
-/// A Codex thread that is open in a terminal, or in the daemon, answers Claude Code.
-fn open_codex_answers(daemon: bool, route: &str) -> Result<(), Skip> {
+/// A Codex thread that is open in a terminal, or in the daemon, answers another client.
+fn open_codex_answers(client: Client, name: &str, daemon: bool, route: &str) -> Result<(), Skip> {
     let clients = Clients::ensure()?;
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
-    install(&home);
-    let cwd = home.project("webshop").expect("a folder");
-    let tui = missing(home.codex_tui("keep the shop open", &cwd, daemon))?;
+    let scene = Scene::new(&clients);
+    let opened = scene
+        .home
+        .codex_tui("keep the shop open", &scene.cwd, daemon);
+    let tui = missing(opened)?;
     let thread = tui.thread().to_owned();
-    discover(&home);
+    scene.discover();
 
-    let ask = asks(&thread, "Is it open?", "Design Review", "until eight");
-    let review = claude(&home, "Design Review", &ask, &cwd);
-    let id = answered(&home, &review, &thread, "until eight", route);
+    let open = (Client::Codex, thread.as_str());
+    let asker = asking(&scene, (client, name), open, "until eight");
+    let id = answered(&scene, &asker, open, "until eight", route);
 
-    let records = home.codex_records(&thread);
+    let records = scene.home.codex_records(&thread);
     let read = |record: &&Value| record["payload"]["item"]["client_id"] == id.as_str();
     assert_eq!(records.iter().filter(read).count(), 1);
-    let back = json!(home.claude_records(&review)).to_string();
-    assert!(back.contains("until eight"), "{back}");
-    shows(|| tui.screen(), "Is it open?");
+    let from = header(&id, name, client.provider());
+    assert!(holds(&texts(&records), &from), "{records:?}");
+    asker.has(&scene, "until eight");
+    shows(|| tui.screen(), QUESTION);
     Ok(())
 }
 
 /// Shows: codex_cli reply.
 #[test]
 fn a_codex_thread_open_in_a_terminal_answers_a_real_claude_code_session() {
-    or_skip!(open_codex_answers(false, "private codex app-server"));
+    or_skip!(open_codex_answers(
+        Client::Claude,
+        "Design Review",
+        false,
+        "private codex app-server"
+    ));
 }
 
 /// Shows: codex_cli reply.
 #[test]
 fn a_codex_thread_open_in_the_shared_daemon_answers_a_real_claude_code_session() {
-    or_skip!(open_codex_answers(true, "shared codex daemon"));
+    or_skip!(open_codex_answers(
+        Client::Claude,
+        "Design Review",
+        true,
+        "shared codex daemon"
+    ));
+}
+
+#[test]
+fn a_codex_thread_open_in_a_terminal_answers_a_real_copilot_session() {
+    or_skip!(open_codex_answers(
+        Client::Copilot,
+        "Fix Tests",
+        false,
+        "private codex app-server"
+    ));
 }
 
 #[test]
@@ -174,7 +191,7 @@ fn an_opencode_session_of_a_running_server_answers_a_real_claude_code_session() 
     let clients = or_skip!(Clients::ensure());
     let scene = Scene::new(&clients);
     let home = &scene.home;
-    let feed = opencode(home, "Stock Feed", "Watch the stock", &scene.cwd);
+    let feed = Agent::idle(&scene, Client::Opencode, "Stock Feed");
     let mut command = home.command(clients.opencode(), &scene.cwd);
     command.args(["serve", "--hostname", "127.0.0.1", "--port", "0"]);
     let server = Running::start(&mut command).expect("a server");
@@ -182,48 +199,9 @@ fn an_opencode_session_of_a_running_server_answers_a_real_claude_code_session() 
     poll(PATIENT, listens).expect("it listens");
     scene.discover();
 
-    let tools = [TOOL, "axiowl_axiowl_send_message"];
-    let ask = asks_by(tools, "Stock Feed", "How many?", "Design Review", "seven");
-    let review = claude(home, "Design Review", &ask, &scene.cwd);
-    let id = answered(home, &review, &feed, "seven", "HTTP");
-
-    let in_feed = scene.opencode_texts(&feed);
-    let from = header(&id, "Design Review", "claude_code_cli");
-    assert!(holds(&in_feed, &from), "{in_feed:?}");
-    let in_review = texts(&home.claude_records(&review));
-    assert!(holds(&in_review, "seven"), "{in_review:?}");
-}
-
-#[test]
-fn a_codex_thread_open_in_a_terminal_answers_a_real_copilot_session() {
-    let clients = or_skip!(Clients::ensure());
-    let scene = Scene::new(&clients);
-    let home = &scene.home;
-    let tui = or_skip!(missing(home.codex_tui(
-        "keep the shop open",
-        &scene.cwd,
-        false
-    )));
-    let thread = tui.thread().to_owned();
-    scene.discover();
-
-    let tools = ["axiowl-axiowl_send_message", TOOL];
-    let ask = asks_by(tools, &thread, "Is it open?", "Fix Tests", "until eight");
-    let fixer = copilot(home, "Fix Tests", &ask, &scene.cwd);
-    let id = answered(
-        home,
-        &fixer,
-        &thread,
-        "until eight",
-        "private codex app-server",
-    );
-
-    let records = home.codex_records(&thread);
-    let read = |record: &&Value| record["payload"]["item"]["client_id"] == id.as_str();
-    assert_eq!(records.iter().filter(read).count(), 1);
-    let from = header(&id, "Fix Tests", "copilot_cli");
-    assert!(holds(&texts(&records), &from), "{records:?}");
-    let in_fixer = texts(&home.copilot_records(&fixer));
-    assert!(holds(&in_fixer, "until eight"), "{in_fixer:?}");
-    shows(|| tui.screen(), "Is it open?");
+    let review = Agent::asking(&scene, Client::Claude, "Design Review", &feed, "seven");
+    let served = (Client::Opencode, feed.session.as_str());
+    let id = answered(&scene, &review, served, "seven", "HTTP");
+    feed.has_read(&scene, &id, &review);
+    review.has(&scene, "seven");
 }

@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "each test file uses the part it needs")]
 
+pub mod agent;
 pub mod scene;
 
 use axiowl_test_support::{ClientHome, Finished};

@@ -1,6 +1,7 @@
 //! A home with real clients that all know AxiOwl's server, and what its ledger, its evidence log
 //! and the clients' own transcripts say afterwards.
 
+use super::agent::Agent;
 use super::{callers, install};
 use crate::owl::axiowl;
 use axiowl_test_support::{ClientHome, Clients, MockModel};
@@ -45,9 +46,18 @@ impl Scene {
         one.clone()
     }
 
-    /// That a question was answered by exactly the session that was asked.
-    pub fn answered(&self, asker: &str, answerer: &str, answer: &str) -> String {
+    /// That a question was answered by exactly the session that was asked, and by nobody of
+    /// another surface.
+    pub fn answered(&self, asker: &Agent, answerer: &Agent, answer: &str) -> String {
+        let provider = answerer.client.provider();
+        let session = &answerer.session;
+        let (asker, answerer) = (asker.name.as_str(), answerer.name.as_str());
         let asked = self.message(asker, answerer);
+        let target = asked["agent_id"].as_str().unwrap_or_default();
+        assert!(
+            target.starts_with(&format!("{provider}:")) && target.ends_with(session),
+            "{asked}"
+        );
         let id = asked["message_id"].as_str().expect("an id").to_owned();
         let status = axiowl(&self.home, &["message", &id, "--json"]);
         let stages = status.lines("stage");
@@ -61,6 +71,7 @@ impl Scene {
             (&json!(answerer), &json!("proven"), &json!(answer)),
             "{status}"
         );
+        assert_eq!(reply["provider"], provider, "{status}");
         // What comes back is for whoever asked, and answers nothing else.
         let back = self.message(answerer, asker);
         assert_eq!(back["reply_to"], id, "{back}");
@@ -68,7 +79,8 @@ impl Scene {
     }
 
     /// That every call was made by one of these sessions, and each made one.
-    pub fn called(&self, sessions: &[&str]) {
+    pub fn called(&self, agents: &[&Agent]) {
+        let sessions: Vec<&str> = agents.iter().map(|one| one.session.as_str()).collect();
         let proven = callers(&self.home, "caller_proven");
         let of = |session: &&str| {
             let ids = proven
