@@ -302,6 +302,46 @@ fn own_files_that_are_damaged_or_open_are_named() {
 }
 
 #[test]
+fn a_store_that_cannot_be_read_is_named_with_what_to_do() {
+    let axiowl = with_a_session();
+    let stores = |run: &Run| {
+        let all = run.lines("doctor_finding").into_iter();
+        all.filter(|line| line["area"] == "stores")
+            .collect::<Vec<_>>()
+    };
+    let whole = stores(&doctor(&axiowl, "claude-code-cli"));
+    assert_eq!(
+        (&whole[0]["level"], &whole[0]["subject"]),
+        (&json!("ok"), &json!("claude_code_cli")),
+        "{whole:?}"
+    );
+    let project = "home/.claude/projects/-shop";
+    let damaged = format!("{project}/11234567-89ab-4cde-8f01-23456789abcd.jsonl");
+    axiowl.write(
+        &damaged,
+        b"{\"type\":\"user\", nothing of the kind\n".as_slice(),
+    );
+    let found = stores(&doctor(&axiowl, "claude-code-cli"));
+    let damage = found.iter().find(|line| line["code"] == "damaged");
+    let damage = damage.unwrap_or_else(|| panic!("{found:?}"));
+    assert_eq!(
+        (&damage["level"], &damage["count"]),
+        (&json!("attention"), &json!(1))
+    );
+    let path = damage["path"].as_str().expect("a path");
+    assert!(
+        path.ends_with("11234567-89ab-4cde-8f01-23456789abcd.jsonl"),
+        "{damage}"
+    );
+    assert!(
+        damage["hint"]
+            .as_str()
+            .is_some_and(|hint| hint.contains("axiowl discover")),
+        "{damage}"
+    );
+}
+
+#[test]
 fn looking_changes_nothing() {
     let axiowl = with_a_session();
     stub(&axiowl, ".local/bin/claude", "echo 2.1.332");

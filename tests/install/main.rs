@@ -12,3 +12,4 @@ mod owl;
 #[path = "../program/mod.rs"]
 mod program;
 mod real;
+mod together;

@@ -59,6 +59,7 @@ impl Findings {
         if !self.as_json {
             let title = match area {
                 "programs" => "Programs, logins, configuration",
+                "stores" => "Stores",
                 "own" => "AxiOwl's own files",
                 _ => "Doors",
             };

@@ -7,6 +7,7 @@ mod finding;
 mod own;
 mod programs;
 mod rules;
+mod stores;
 
 use crate::args::{Common, Doctor};
 use crate::exit::{Exit, Failure, Outcome};
@@ -51,6 +52,10 @@ pub fn run(arguments: &Doctor, common: &Common) -> Outcome {
     if !setup.world.is_fixture() {
         findings.head("programs");
         programs::look(&setup, &wanted, &mut findings)?;
+    }
+    if !fit.readings.is_empty() {
+        findings.head("stores");
+        stores::look(&fit.readings, &mut findings);
     }
     findings.head("own");
     own::look(&setup, &mut findings);

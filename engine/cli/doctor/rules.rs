@@ -1,6 +1,7 @@
 //! How well each rule fits what its provider writes now, and the way to mend one that does not.
 //! It reads what discovery reads and changes nothing.
 
+use super::stores::Reading;
 use crate::args::Doctor;
 use crate::discover::not_understood;
 use crate::exit::Failure;
@@ -19,6 +20,8 @@ pub struct Fit {
     pub fits: bool,
     /// Providers whose files are here.
     pub present: BTreeSet<String>,
+    /// How their stores could be read.
+    pub readings: Vec<Reading>,
 }
 
 /// Judges the rules of every provider that is here, or the one that was asked for.
@@ -34,6 +37,7 @@ pub fn judge(
     };
     let mut fits = setup.rules.problems().is_empty();
     let mut present_here = BTreeSet::new();
+    let mut readings = Vec::new();
     let mut cells = Vec::new();
     let mut lines = Vec::new();
     for rule in rules.iter().copied() {
@@ -76,6 +80,14 @@ pub fn judge(
             shown,
         ]);
         lines.extend(line.map(|line| format!("{provider}: {line}")));
+        if present {
+            readings.push(Reading {
+                provider,
+                scope: rule.rule.scope_word(),
+                sessions: pass.summary.found,
+                issues: pass.summary.issues,
+            });
+        }
     }
     if !arguments.json {
         if cells.is_empty() {
@@ -90,5 +102,6 @@ pub fn judge(
     Ok(Fit {
         fits,
         present: present_here,
+        readings,
     })
 }
