@@ -312,7 +312,7 @@ fn a_store_that_cannot_be_read_is_named_with_what_to_do() {
     let whole = stores(&doctor(&axiowl, "claude-code-cli"));
     assert_eq!(
         (&whole[0]["level"], &whole[0]["subject"]),
-        (&json!("ok"), &json!("claude_code_cli")),
+        (&json!("ok"), &json!("claude_code_cli store")),
         "{whole:?}"
     );
     let project = "home/.claude/projects/-shop";

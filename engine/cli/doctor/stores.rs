@@ -40,12 +40,16 @@ pub fn look(readings: &[Reading], findings: &mut Findings) {
             let sessions = reading.sessions;
             let end = if sessions == 1 { "" } else { "s" };
             let text = format!("read; {sessions} session{end}");
-            findings.add(Level::Ok, &reading.provider, &text, "");
+            findings.add(Level::Ok, &subject(reading), &text, "");
         }
         for (code, issues) in kinds {
             tell(reading, code, &issues, findings);
         }
     }
+}
+
+fn subject(reading: &Reading) -> String {
+    format!("{} store", reading.provider)
 }
 
 /// One kind of trouble: its first case, how many there are, and what to do.
@@ -71,7 +75,7 @@ fn tell(reading: &Reading, code: &str, issues: &[&Issue], findings: &mut Finding
     };
     findings.add_with(
         Level::Attention,
-        &reading.provider,
+        &subject(reading),
         &text,
         &hint,
         json!({ "code": code, "count": issues.len(), "path": first.path }),
