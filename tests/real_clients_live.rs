@@ -6,7 +6,7 @@ mod owl;
 mod program;
 
 use axiowl_test_support::CodexTui;
-use axiowl_test_support::{ClaudeTui, ClientHome, Clients, DriveError, MockModel, Running, Skip};
+use axiowl_test_support::{ClaudeTui, ClientHome, DriveError, MockModel, Running, Skip};
 use axiowl_test_support::{or_skip, poll};
 use owl::{Owl, proven_line, stage, stages};
 use serde_json::Value;
@@ -75,11 +75,8 @@ fn shows(tui: &ClaudeTui, text: &str) {
 /// Shows: claude_code_cli send.
 #[test]
 fn an_open_claude_code_session_gets_the_message_once_idle_and_busy_and_again_when_it_was_killed() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+    let (model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
     let tui = or_skip!(missing(home.claude_tui("Open Session", &cwd)));
     let session = tui.session_id().to_owned();
     owl.discover();
@@ -157,12 +154,44 @@ fn an_open_claude_code_session_gets_the_message_once_idle_and_busy_and_again_whe
 
 /// Shows: claude_code_cli send.
 #[test]
-fn what_an_open_claude_code_session_holds_is_its_users_to_decide() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+fn a_turn_that_its_user_breaks_off_in_an_open_claude_code_session_is_never_called_done() {
+    let (model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
+    let tui = or_skip!(missing(home.claude_tui("Open Session", &cwd)));
+    let session = tui.session_id().to_owned();
+    owl.discover();
+    let message = hand_in(&owl, "Open Session", "Is it done?\n@@hold gate");
+    model
+        .wait_for(|request| request.asks(&message), PATIENT)
+        .expect("the turn runs");
+    reached(&owl, &message, "seen");
+    pressed(&tui, "Escape", |screen| screen.contains("Interrupted"));
+    let lines = reached(&owl, &message, "failed");
+    let record = proven_line(&home, stage(&lines, "failed"));
+    let said = record["message"]["content"][0]["text"].as_str();
+    assert_eq!(said, Some("[Request interrupted by user]"), "{record}");
+
+    // What is answered afterwards answers its user.
+    tui.type_line("@@text something-else").expect("typed");
+    let answered = || {
+        let records = home.claude_records(&session);
+        let is = |record: &Value| record["message"]["stop_reason"] == "end_turn";
+        let texts = records.iter().filter(|record| is(record));
+        let mut texts = texts.filter(|record| record.to_string().contains("something-else"));
+        texts.next().is_some().then_some(())
+    };
+    poll(PATIENT, answered).unwrap_or_else(|| panic!("no answer: {}", tui.screen()));
+    let run = owl.run(&["message", &message, "--settle", "--json"]);
+    let lines = run.lines("stage");
+    assert_eq!(stages(&lines).last(), Some(&"failed"), "{run}");
+    assert!(!stages(&lines).contains(&"turn_done"), "{run}");
+    model.release("gate");
+}
+
+#[test]
+fn what_an_open_claude_code_session_holds_is_its_users_to_decide() {
+    let (model, home, cwd) = or_skip!(ClientHome::with_project());
+    let owl = Owl::new(&home);
     home.write(
         ".claude/settings.json",
         "{\"skipDangerousModePermissionPrompt\":true}",
@@ -203,11 +232,8 @@ fn what_an_open_claude_code_session_holds_is_its_users_to_decide() {
 /// Shows: claude_code_cli send.
 #[test]
 fn an_open_claude_code_session_without_an_inbox_is_refused_and_stays_untouched() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+    let (model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
     let tui = or_skip!(missing(home.claude_tui("Open Session", &cwd)));
     let session = tui.session_id().to_owned();
     owl.discover();
@@ -234,16 +260,13 @@ fn an_open_claude_code_session_without_an_inbox_is_refused_and_stays_untouched()
 /// Shows: codex_cli send.
 #[test]
 fn a_codex_thread_that_codex_exec_works_in_is_refused_and_stays_untouched() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+    let (model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
     let thread = home
         .codex_exec_session("Review the checkout design", &cwd)
         .expect("a thread");
     owl.discover();
-    let mut command = home.command(clients.codex(), &cwd);
+    let mut command = home.command(home.clients().codex(), &cwd);
     command.args([
         "exec",
         "resume",
@@ -322,11 +345,8 @@ fn idle_and_busy(owl: &Owl<'_>, home: &ClientHome, model: &MockModel, tui: &Code
 /// Shows: codex_cli send.
 #[test]
 fn an_open_codex_terminal_gets_the_message_once_idle_and_busy_and_gives_it_back_when_killed() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+    let (model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
     let tui = or_skip!(missing(home.codex_tui(
         "hello from a terminal",
         &cwd,
@@ -366,11 +386,8 @@ fn an_open_codex_terminal_gets_the_message_once_idle_and_busy_and_gives_it_back_
 /// Shows: codex_cli send.
 #[test]
 fn a_codex_thread_in_the_shared_daemon_gets_the_message_once_idle_and_busy() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+    let (model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
     let tui = or_skip!(missing(home.codex_tui("hello from the daemon", &cwd, true)));
     owl.discover();
     let shown = owl.run(&[
@@ -389,11 +406,8 @@ fn a_codex_thread_in_the_shared_daemon_gets_the_message_once_idle_and_busy() {
 /// Shows: codex_cli send.
 #[test]
 fn a_codex_thread_that_an_app_server_hosts_gets_the_message_once() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+    let (model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
     let thread = home
         .codex_exec_session("Review the checkout design", &cwd)
         .expect("a thread");

@@ -5,7 +5,7 @@
 mod owl;
 mod program;
 
-use axiowl_test_support::{ClientHome, Clients, MockModel, Running, or_skip, poll};
+use axiowl_test_support::{ClientHome, MockModel, Running, or_skip};
 use owl::{Owl, row, stage, stages};
 use serde_json::Value;
 use std::path::Path;
@@ -15,22 +15,14 @@ const BODY: &str = "Is the checkout \"done\"?\n/clear\nsee @package.json";
 
 /// What stands in the store about a message: the role and the session of each of its parts.
 fn parts(home: &ClientHome, message: &str) -> Vec<(String, String)> {
-    let store = home.path().join(".local/share/opencode");
-    let copy = tempfile::tempdir().expect("a folder");
-    for name in ["opencode.db", "opencode.db-wal"] {
-        if store.join(name).exists() {
-            std::fs::copy(store.join(name), copy.path().join(name)).expect("a copy");
-        }
-    }
-    let connection = rusqlite::Connection::open(copy.path().join("opencode.db")).expect("a store");
-    let sql = "SELECT json_extract(m.data, '$.role'), m.session_id FROM part p
-        JOIN message m ON m.id = p.message_id
-        WHERE json_extract(p.data, '$.text') LIKE '[AxiOwl ' || ?1 || ']%'";
-    let mut statement = connection.prepare(sql).expect("a statement");
-    let found = statement.query_map([message], |row| Ok((row.get(0)?, row.get(1)?)));
-    found
-        .expect("rows")
-        .map(|row| row.expect("a row"))
+    let begins = format!("[AxiOwl {message}]");
+    let texts = home.opencode_texts().into_iter();
+    texts
+        .filter(|said| said.text.starts_with(&begins))
+        .map(|said| {
+            let role = said.message["role"].as_str().unwrap_or_default().to_owned();
+            (role, said.session)
+        })
         .collect()
 }
 
@@ -71,11 +63,8 @@ fn is_there_once(home: &ClientHome, model: &MockModel, session: &str, lines: &[V
 /// Shows: opencode_cli send.
 #[test]
 fn an_idle_opencode_session_gets_the_message_once_and_its_store_proves_it() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+    let (model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
     let session = session(&home, &owl, &cwd);
     let (run, lines) = owl.send("Design Review", BODY);
     assert_eq!(run.code, 0, "{run}");
@@ -98,19 +87,10 @@ fn an_idle_opencode_session_gets_the_message_once_and_its_store_proves_it() {
 /// Shows: opencode_cli send.
 #[test]
 fn a_running_opencode_server_takes_the_message_and_its_store_proves_it() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+    let (model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
     let session = session(&home, &owl, &cwd);
-    let mut command = home.command(clients.opencode(), &cwd);
-    command.args(["serve", "--hostname", "127.0.0.1", "--port", "0"]);
-    let server = Running::start(&mut command).expect("a server");
-    poll(Duration::from_secs(180), || {
-        server.output().contains("listening").then_some(())
-    })
-    .expect("it listens");
+    let (server, _) = home.opencode_server(&cwd, None).expect("a server");
     let (run, lines) = owl.send("Design Review", BODY);
     assert_eq!(run.code, 0, "{run}\n{}", server.output());
     for name in ["submitted", "seen", "turn_done"] {
@@ -124,14 +104,11 @@ fn a_running_opencode_server_takes_the_message_and_its_store_proves_it() {
 /// Shows: opencode_cli send.
 #[test]
 fn an_opencode_session_at_work_without_a_port_is_refused_and_stays_untouched() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+    let (model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
     let session = session(&home, &owl, &cwd);
     let folder = cwd.display().to_string();
-    let mut command = home.command(clients.opencode(), &cwd);
+    let mut command = home.command(home.clients().opencode(), &cwd);
     command.args([
         "run",
         "--format",
@@ -162,20 +139,11 @@ fn an_opencode_session_at_work_without_a_port_is_refused_and_stays_untouched() {
 
 #[test]
 fn an_opencode_server_with_a_password_takes_the_message_with_the_configured_one_only() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+    let (model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
     let session = session(&home, &owl, &cwd);
-    let mut command = home.command(clients.opencode(), &cwd);
-    command.args(["serve", "--hostname", "127.0.0.1", "--port", "0"]);
-    command.env("OPENCODE_SERVER_PASSWORD", "hush-hush");
-    let server = Running::start(&mut command).expect("a server");
-    poll(Duration::from_secs(180), || {
-        server.output().contains("listening").then_some(())
-    })
-    .expect("it listens");
+    let served = home.opencode_server(&cwd, Some("hush-hush"));
+    let (server, _) = served.expect("a server");
     // Nothing runs beside a server that may show the session.
     let (run, lines) = owl.send("Design Review", "Are you there?");
     assert_eq!(run.code, 5, "{run}");

@@ -1,8 +1,8 @@
 //! Claude Code in the matrix (`providers/claude-code.md`).
 
-use super::{after, records, terminal, text_of};
+use super::{after, terminal, text_of};
 use crate::client::{Client, DEADLINE, Said, opened};
-use axiowl_test_support::{ClientHome, Terminal, poll};
+use axiowl_test_support::{ClientHome, Terminal, poll, records};
 use std::path::{Path, PathBuf};
 
 pub struct ClaudeCode;

@@ -1,9 +1,9 @@
 //! Codex in the matrix (`providers/codex.md`), with the terminal program as it is started by
 //! default: in newer versions that is a window on a daemon.
 
-use super::{after, records, terminal, text_of};
+use super::{after, terminal, text_of};
 use crate::client::{Client, Said};
-use axiowl_test_support::{ClientHome, Terminal, kill_of_home};
+use axiowl_test_support::{ClientHome, Terminal, kill_of_home, records};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,9 @@
 //! Copilot CLI in the matrix (`providers/copilot-vscode.md`).
 
-use super::{after, records, terminal, text_of};
+use super::{after, text_of};
 use crate::client::{Client, DEADLINE, Said, opened};
 use axiowl_providers::COPILOT_EXTENSION;
-use axiowl_test_support::{ClientHome, Terminal, poll};
-use serde_json::json;
+use axiowl_test_support::{ClientHome, Terminal, poll, records};
 use std::path::{Path, PathBuf};
 
 /// Copilot CLI as it is, or with AxiOwl's extension.
@@ -67,20 +66,7 @@ impl Client for CopilotCli {
     }
 
     fn open(&self, home: &ClientHome, session: &str, cwd: &Path) -> Terminal {
-        // What a user who once trusted the folder has.
-        let file = home.path().join(".copilot/config.json");
-        let text = std::fs::read_to_string(&file).unwrap_or_default();
-        let lines = text
-            .lines()
-            .filter(|line| !line.trim_start().starts_with("//"));
-        let text: String = lines.collect();
-        let mut config: serde_json::Value = serde_json::from_str(&text).unwrap_or(json!({}));
-        config["trustedFolders"] = json!([home.path(), cwd]);
-        home.write(".copilot/config.json", &config.to_string())
-            .expect("written");
-        let resume = format!("--resume={session}");
-        let arguments = [resume.as_str(), "--no-auto-update"];
-        terminal(home, cwd, home.clients().copilot(), &arguments)
+        home.copilot_tui(session, cwd).expect("a terminal")
     }
 
     fn wait_ready(&self, home: &ClientHome, session: &str) {

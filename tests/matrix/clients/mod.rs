@@ -21,14 +21,6 @@ fn terminal(home: &ClientHome, cwd: &Path, program: PathBuf, arguments: &[&str])
     Terminal::open(home, cwd, &words).expect("a terminal")
 }
 
-/// The records of a file of JSON lines; half-written ones are left out.
-fn records(file: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    text.lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect()
-}
-
 /// Whether a record that fits comes after the first one that holds the answer, or the prompt
 /// that asked for it.
 fn after(records: &[Value], answer: &str, ends: impl Fn(&Value) -> bool) -> bool {

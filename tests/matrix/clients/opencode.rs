@@ -3,43 +3,15 @@
 
 use super::terminal;
 use crate::client::{Client, DEADLINE, Said};
-use axiowl_test_support::{ClientHome, Running, Terminal};
-use rusqlite::Connection;
+use axiowl_test_support::{ClientHome, Terminal};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::time::Instant;
 
 /// OpenCode as it is started by default, or with a port, by which it takes messages.
 pub struct OpenCode {
     pub with_port: bool,
-}
-
-/// What a private copy of the store holds: session, record of the message, text of the part.
-fn parts(home: &ClientHome) -> Vec<(String, Value, String)> {
-    let store = home.path().join(".local/share/opencode");
-    let copy = tempfile::tempdir().expect("a folder");
-    for name in ["opencode.db", "opencode.db-wal"] {
-        if store.join(name).exists() {
-            std::fs::copy(store.join(name), copy.path().join(name)).expect("a copy");
-        }
-    }
-    let Ok(connection) = Connection::open(copy.path().join("opencode.db")) else {
-        return Vec::new();
-    };
-    let sql = "SELECT m.session_id, m.data, json_extract(p.data, '$.text') FROM part p
-        JOIN message m ON m.id = p.message_id WHERE json_extract(p.data, '$.type') = 'text'";
-    // A copy that was taken in the middle of a write is no database; the next one is.
-    let Ok(mut statement) = connection.prepare(sql) else {
-        return Vec::new();
-    };
-    let rows = statement.query_map([], |row| {
-        let (data, text): (String, String) = (row.get(1)?, row.get(2)?);
-        let data = serde_json::from_str(&data).unwrap_or_default();
-        Ok((row.get(0)?, data, text))
-    });
-    rows.map_or_else(|_| Vec::new(), |rows| rows.flatten().collect())
 }
 
 /// A request to a server, as a user interface makes it; the answer's first line.
@@ -101,36 +73,26 @@ impl Client for OpenCode {
     }
 
     fn said(&self, home: &ClientHome) -> Vec<Said> {
-        let parts = parts(home).into_iter();
-        parts
-            .map(|(session, message, text)| Said {
-                session,
-                by_user: message["role"] == "user",
-                text,
+        let texts = home.opencode_texts().into_iter();
+        texts
+            .map(|said| Said {
+                session: said.session,
+                by_user: said.message["role"] == "user",
+                text: said.text,
             })
             .collect()
     }
 
     fn is_over(&self, home: &ClientHome, session: &str, answer: &str) -> bool {
-        parts(home).iter().any(|(at, message, text)| {
+        home.opencode_texts().iter().any(|said| {
+            let message = &said.message;
             let done = message["role"] == "assistant" && !message["time"]["completed"].is_null();
-            at == session && done && text.contains(answer)
+            said.session == session && done && said.text.contains(answer)
         })
     }
 
     fn rename(&self, home: &ClientHome, session: &str, cwd: &Path, name: &str) {
-        let mut command = home.command(home.clients().opencode(), cwd);
-        command.args(["serve", "--port", "0", "--hostname", "127.0.0.1"]);
-        let running = Running::start(&mut command).expect("a server");
-        let (mut cursor, end) = (0, Instant::now() + DEADLINE);
-        let address = loop {
-            let line = running
-                .next_line(&mut cursor, end)
-                .unwrap_or_else(|| panic!("it does not listen: {}", running.output()));
-            if let Some((_, address)) = line.split_once("listening on http://") {
-                break address.trim().to_owned();
-            }
-        };
+        let (_server, address) = home.opencode_server(cwd, None).expect("a server");
         let answer = request(
             &address,
             &format!("/session/{session}"),

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::error::DriveError;
 use crate::home::ClientHome;
+use crate::records::records;
 use crate::skip;
 use crate::tui::ClaudeTui;
 
@@ -47,13 +48,8 @@ impl ClientHome {
 
     /// The records of a session's transcript; half-written lines are left out.
     pub fn claude_records(&self, session: &str) -> Vec<Value> {
-        let text = self
-            .claude_transcript(session)
-            .and_then(|file| fs::read_to_string(file).ok());
-        let text = text.unwrap_or_default();
-        text.lines()
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .collect()
+        let file = self.claude_transcript(session);
+        file.map(|file| records(&file)).unwrap_or_default()
     }
 
     /// Opens a named session in a terminal and returns when its first turn is over.

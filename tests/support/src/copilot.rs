@@ -4,10 +4,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::DriveError;
 use crate::home::ClientHome;
+use crate::records::records;
+use crate::terminal::Terminal;
 
 impl ClientHome {
     /// Makes a named session by one headless turn and returns its id.
@@ -40,6 +42,30 @@ impl ClientHome {
         }
     }
 
+    /// Opens a session in a terminal, in a folder that its user trusts.
+    ///
+    /// # Errors
+    /// [`DriveError::Missing`] without tmux.
+    pub fn copilot_tui(&self, session: &str, cwd: &Path) -> Result<Terminal, DriveError> {
+        let file = ".copilot/config.json";
+        let text = fs::read_to_string(self.path().join(file)).unwrap_or_default();
+        // Copilot puts comments before it.
+        let lines = text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        let text: String = lines.collect();
+        let mut config: Value = serde_json::from_str(&text).unwrap_or(json!({}));
+        config["trustedFolders"] = json!([self.path(), cwd]);
+        self.write(file, &config.to_string())?;
+        let program = self.clients().copilot().display().to_string();
+        let words = [
+            program,
+            format!("--resume={session}"),
+            "--no-auto-update".into(),
+        ];
+        Terminal::open(self, cwd, &words)
+    }
+
     /// The file in which a session's conversation stands.
     pub fn copilot_events(&self, session: &str) -> PathBuf {
         let folder = self.path().join(".copilot/session-state").join(session);
@@ -50,12 +76,4 @@ impl ClientHome {
     pub fn copilot_records(&self, session: &str) -> Vec<Value> {
         records(&self.copilot_events(session))
     }
-}
-
-/// The JSON lines of a file.
-pub(crate) fn records(file: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(file).unwrap_or_default();
-    text.lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect()
 }

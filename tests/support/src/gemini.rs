@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::copilot::records;
 use crate::error::DriveError;
 use crate::home::ClientHome;
+use crate::records::records;
 
 impl ClientHome {
     /// Writes the user's settings: an API key, no questions about folders, and whether old

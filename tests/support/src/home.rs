@@ -17,6 +17,7 @@ use crate::clients::Clients;
 use crate::error::DriveError;
 use crate::model::MockModel;
 use crate::opencode;
+use crate::skip::Skip;
 
 /// One run of a client takes seconds, and minutes where a machine is busy.
 pub(crate) const RUN_DEADLINE: Duration = Duration::from_secs(300);
@@ -62,6 +63,21 @@ impl ClientHome {
         home.write(".config/opencode/opencode.json", &opencode)?;
         home.gemini_settings(None)?;
         Ok(home)
+    }
+
+    /// A home of the current clients with a project folder, and the model that answers them.
+    ///
+    /// # Errors
+    /// A [`Skip`] where the clients cannot be had.
+    ///
+    /// # Panics
+    /// Where the home cannot be made.
+    pub fn with_project() -> Result<(MockModel, Self, PathBuf), Skip> {
+        let clients = Clients::ensure()?;
+        let model = MockModel::start();
+        let home = Self::new(&clients, &model).expect("a home");
+        let folder = home.project("webshop").expect("a folder");
+        Ok((model, home, folder))
     }
 
     /// The home's real path.

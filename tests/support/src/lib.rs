@@ -28,6 +28,8 @@ mod home;
 #[cfg(unix)]
 mod opencode;
 #[cfg(unix)]
+mod records;
+#[cfg(unix)]
 mod skip;
 #[cfg(unix)]
 mod terminal;
@@ -48,6 +50,8 @@ pub use {
     codex_tui::CodexTui,
     error::DriveError,
     home::ClientHome,
+    opencode::OpenCodeText,
+    records::records,
     skip::{REQUIRE_CLIENTS, Skip, program},
     terminal::{Terminal, kill_of_home},
     tui::ClaudeTui,

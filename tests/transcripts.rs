@@ -1,5 +1,6 @@
-//! Where a message stands in Copilot's conversations and in VS Code's chat files, by what the
-//! shipped rules say: found by its first line, ended by its own turn and by no other.
+//! Where a message stands in Claude Code's transcripts, in Copilot's conversations and in VS
+//! Code's chat files, by what the shipped rules say: found by its first line or by its id, ended
+//! by its own turn and by no other.
 
 use axiowl_discover::{Look, Options, TranscriptReader, row_of};
 use axiowl_lang::load::{Layer, LoadedRule, RuleFolder, load};
@@ -209,4 +210,96 @@ fn a_message_is_found_in_a_chat_that_was_written_anew() {
             .message
             .is_some()
     );
+}
+
+const CLAUDE: &str = "70000000-0000-4000-8000-00000000000a";
+
+/// A Claude Code session that has read our message, which came in while it was open.
+fn claude_home() -> (LoadedRule, Home, String) {
+    let home = Home::new(&format!(".claude/projects/-home-dev/{CLAUDE}.jsonl"));
+    let typed = json!({ "role": "user", "content": "hello" });
+    home.append(&claude("user", json!({ "message": typed })));
+    let came = json!({ "role": "user", "content": format!("Another Claude session sent a message:\n{}", ours()) });
+    let origin = json!({ "kind": "peer", "msg_id": MESSAGE });
+    home.append(&claude(
+        "user",
+        json!({ "isMeta": true, "message": came, "origin": origin }),
+    ));
+    (
+        rule("claude_code_cli"),
+        home,
+        format!("claude_code_cli:session:{CLAUDE}"),
+    )
+}
+
+fn claude(kind: &str, more: Value) -> Value {
+    let mut record = json!({
+        "type": kind, "isSidechain": false, "uuid": "u", "sessionId": CLAUDE, "cwd": "/home/dev",
+        "version": "2.1.332", "timestamp": "2026-12-01T03:01:52.509Z",
+    });
+    let more = more.as_object().expect("an object").clone();
+    record.as_object_mut().expect("an object").extend(more);
+    record
+}
+
+fn claude_answer(stop: Value, text: &str) -> Value {
+    let content = json!([{ "type": "text", "text": text }]);
+    let message = json!({ "role": "assistant", "stop_reason": stop, "content": content });
+    claude("assistant", json!({ "message": message }))
+}
+
+/// As Claude Code 2.1.332 writes it when its user presses Esc, before the model said anything
+/// and in the middle of what it said; whatever is answered afterwards answers something else.
+#[test]
+fn a_claude_turn_that_its_user_breaks_off_is_not_done() {
+    for (words, begun) in [
+        ("[Request interrupted by user]", false),
+        ("[Request interrupted by user]", true),
+        ("[Request interrupted by user for tool use]", true),
+    ] {
+        let (rule, home, session) = claude_home();
+        let seen = look(&rule, &home, &session);
+        assert!(seen.message.is_some() && seen.end.is_none(), "{seen:?}");
+        if begun {
+            home.append(&claude_answer(Value::Null, "I begin"));
+        }
+        assert_eq!(look(&rule, &home, &session).end, None);
+        let content = json!([{ "type": "text", "text": words }]);
+        let message = json!({ "role": "user", "content": content });
+        home.append(&claude(
+            "user",
+            json!({ "message": message, "rowSource": "harness" }),
+        ));
+        let next = json!({ "role": "user", "content": "Something else" });
+        home.append(&claude("user", json!({ "message": next })));
+        home.append(&claude_answer("end_turn".into(), "Of course"));
+        let end = look(&rule, &home, &session).end.expect("the turn ended");
+        assert!(!end.completed, "{words}: {end:?}");
+    }
+}
+
+/// What a sub-agent's turn or somebody's words say of an interruption ends no turn.
+#[test]
+fn words_about_an_interruption_do_not_break_off_a_claude_turn() {
+    let (rule, home, session) = claude_home();
+    let words = "[Request interrupted by user]";
+    let content = json!([{ "type": "text", "text": words }]);
+    home.append(&claude(
+        "user",
+        json!({ "isSidechain": true, "message": { "role": "user", "content": content } }),
+    ));
+    let quoted = json!([{ "type": "tool_result", "content": words }]);
+    home.append(&claude(
+        "user",
+        json!({ "message": { "role": "user", "content": quoted } }),
+    ));
+    let quoted = json!([{ "type": "text", "text": format!("what does {words} mean?") }]);
+    home.append(&claude(
+        "user",
+        json!({ "message": { "role": "user", "content": quoted } }),
+    ));
+    assert_eq!(look(&rule, &home, &session).end, None);
+    home.append(&claude_answer("end_turn".into(), "It is done"));
+    let end = look(&rule, &home, &session).end.expect("the turn ended");
+    assert!(end.completed, "{end:?}");
 }
