@@ -77,6 +77,12 @@ impl Launch {
         self.options.iter().cloned().chain(command).collect()
     }
 
+    /// The state folder that the options name.
+    fn state(&self) -> Option<&str> {
+        let at = self.options.iter().position(|word| word == "--state")?;
+        self.options.get(at + 1).map(String::as_str)
+    }
+
     /// A line that a shell runs: the program with every word as one word.
     fn line(&self, command: &[&str]) -> String {
         let words = std::iter::once(self.program.clone()).chain(self.arguments(command));
@@ -169,7 +175,12 @@ mod tests {
         assert_eq!(of("opencode"), ["/x/opencode/opencode.json"]);
         assert_eq!(
             of("copilot"),
-            ["/p/mcp-config.json", "/p/hooks/axiowl.json"]
+            [
+                "/p/mcp-config.json",
+                "/p/hooks/axiowl.json",
+                "/p/extensions/axiowl/extension.mjs",
+                "/p/settings.json",
+            ]
         );
         assert_eq!(of("gemini"), ["/g/.gemini/settings.json"]);
         assert_eq!(of("grok"), ["/k/config.toml"]);

@@ -143,6 +143,93 @@ fn files_and_folders_that_were_not_there_are_made_private_and_go_again() {
     assert_eq!(others(&axiowl), before);
 }
 
+/// A client that is there, and where its door goes.
+fn with_copilot() -> (Axiowl, &'static str) {
+    let axiowl = Axiowl::new().with_env("PATH", "/usr/bin:/bin");
+    crate::machine::program(&axiowl, "copilot");
+    (axiowl, ".copilot/extensions/axiowl/extension.mjs")
+}
+
+#[test]
+fn a_door_into_open_sessions_comes_as_a_file_of_its_own_and_goes_again() {
+    let (axiowl, extension) = with_copilot();
+    axiowl.write(
+        "home/.copilot/settings.json",
+        "{\n  // mine\n  \"theme\": \"dark\"\n}\n",
+    );
+    let before = others(&axiowl);
+    let plan = ok(&axiowl, &["install", "copilot", "--dry-run"]).stdout;
+    assert!(
+        plan.contains("+ door") && plan.contains("+ switch"),
+        "{plan}"
+    );
+    assert_eq!(others(&axiowl), before);
+    ok(&axiowl, &["install", "copilot", "--yes"]);
+    assert_eq!(
+        read(&axiowl, extension),
+        axiowl_providers::COPILOT_EXTENSION
+    );
+    let settings = read(&axiowl, ".copilot/settings.json");
+    assert!(
+        settings.contains("// mine") && settings.contains("\"experimental\": true"),
+        "{settings}"
+    );
+    let with = others(&axiowl);
+    let again = ok(&axiowl, &["install", "copilot", "--yes"]);
+    assert!(again.stdout.contains("nothing was changed"), "{again}");
+    assert_eq!(others(&axiowl), with);
+    ok(&axiowl, &["uninstall", "copilot", "--yes"]);
+    assert_eq!(others(&axiowl), before);
+}
+
+#[test]
+fn an_older_door_of_ours_is_renewed_and_listens_where_the_state_is() {
+    let (axiowl, extension) = with_copilot();
+    let before = others(&axiowl);
+    let other = axiowl.path("other state");
+    let other = other.to_str().expect("text");
+    ok(&axiowl, &["--state", other, "install", "copilot", "--yes"]);
+    let named = read(&axiowl, extension);
+    assert!(
+        named.contains(&format!("const named = \"{other}\";")),
+        "{named}"
+    );
+    // The same install with the usual state folder: the file is another one.
+    ok(
+        &axiowl,
+        &["--state", other, "uninstall", "copilot", "--yes"],
+    );
+    ok(&axiowl, &["install", "copilot", "--yes"]);
+    // An earlier version's file, as its record has it.
+    let record = axiowl.home().join(".axiowl/install/copilot.json");
+    let text = std::fs::read_to_string(&record).expect("a record");
+    std::fs::write(&record, text.replace("neither tools", "no tools")).expect("written");
+    let older = read(&axiowl, extension).replace("neither tools", "no tools");
+    axiowl.write(&format!("home/{extension}"), older);
+    let states = ok(&axiowl, &["install", "--status", "--json"]).lines("install_status");
+    let state = states.iter().find(|line| line["client"] == "copilot");
+    assert_eq!(state.expect("its state")["state"], "outdated");
+    ok(&axiowl, &["install", "copilot", "--yes"]);
+    assert_eq!(
+        read(&axiowl, extension),
+        axiowl_providers::COPILOT_EXTENSION
+    );
+    ok(&axiowl, &["uninstall", "copilot", "--yes"]);
+    assert_eq!(others(&axiowl), before);
+}
+
+#[test]
+fn a_switch_that_its_user_set_otherwise_is_left() {
+    let (axiowl, _) = with_copilot();
+    let settings = "{ \"experimental\": false }";
+    axiowl.write("home/.copilot/settings.json", settings);
+    let before = others(&axiowl);
+    ok(&axiowl, &["install", "copilot", "--yes"]);
+    assert_eq!(read(&axiowl, ".copilot/settings.json"), settings);
+    ok(&axiowl, &["uninstall", "copilot", "--yes"]);
+    assert_eq!(others(&axiowl), before);
+}
+
 #[test]
 fn what_others_changed_in_between_stays_when_ours_goes() {
     let axiowl = machine();

@@ -145,3 +145,22 @@ fn taking_out_leaves_what_somebody_put_in_our_place() {
         "{again}"
     );
 }
+
+#[test]
+fn somebody_elses_file_in_the_place_of_a_door_is_never_overwritten() {
+    let axiowl = machine();
+    let extension = "home/.copilot/extensions/axiowl/extension.mjs";
+    axiowl.write(extension, "// theirs\n");
+    refused(&axiowl, "copilot", "AxiOwl did not write it");
+    // Ours, which its user changed since: neither an install nor an uninstall takes it.
+    std::fs::remove_file(axiowl.path(extension)).expect("file");
+    ok(&axiowl, &["install", "copilot", "--yes"]);
+    let place = ".copilot/extensions/axiowl/extension.mjs";
+    let changed = read(&axiowl, place) + "// mine\n";
+    axiowl.write(extension, changed.clone());
+    let run = axiowl.run(&["install", "copilot", "--yes"]);
+    assert_eq!(run.code, 1, "{run}");
+    assert_eq!(read(&axiowl, place), changed);
+    ok(&axiowl, &["uninstall", "copilot", "--yes"]);
+    assert_eq!(read(&axiowl, place), changed);
+}

@@ -12,4 +12,5 @@ mod owl;
 #[path = "../program/mod.rs"]
 mod program;
 mod real;
+mod real_door;
 mod together;

@@ -144,7 +144,12 @@ fn copilot_lists_and_calls_the_tools_after_an_install_and_not_after_an_uninstall
     };
     there_and_back(
         &turn,
-        &[".copilot/mcp-config.json", ".copilot/hooks/axiowl.json"],
+        &[
+            ".copilot/mcp-config.json",
+            ".copilot/hooks/axiowl.json",
+            ".copilot/extensions/axiowl/extension.mjs",
+            ".copilot/settings.json",
+        ],
     );
 }
 

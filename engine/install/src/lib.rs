@@ -20,6 +20,7 @@ mod record;
 mod splice;
 mod text;
 mod toml;
+mod whole;
 
 pub use apply::ApplyError;
 pub use error::{Refusal, Why};

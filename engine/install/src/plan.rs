@@ -2,7 +2,7 @@
 
 use crate::error::{Refusal, Why};
 use crate::file::Snapshot;
-use crate::recipe::{ConfigFile, Entry, Part, Recipe};
+use crate::recipe::{ConfigFile, Entry, Recipe};
 use crate::record::{Added, Changed, Record, Records, digest};
 use crate::text::{Document, Found};
 use std::path::PathBuf;
@@ -160,7 +160,7 @@ impl Plan {
             let document = Document::read(file.format, &with)?;
             let what = match document.find(entry)? {
                 Found::Same => What::Keeps,
-                Found::Other(_) if entry.part == Part::Frame => What::Keeps,
+                Found::Other(_) if entry.part.yields() => What::Keeps,
                 Found::Other(_) => return Err(Why::Foreign(entry.shown())),
                 Found::Absent => {
                     let (new, made) = document.add(entry)?;
@@ -262,7 +262,7 @@ fn is_bare(text: &str) -> bool {
 fn is_there(document: &Document<'_>, entry: &Entry) -> Result<bool, Why> {
     Ok(match document.find(entry)? {
         Found::Same => true,
-        Found::Other(_) => entry.part == Part::Frame,
+        Found::Other(_) => entry.part.yields(),
         Found::Absent => false,
     })
 }

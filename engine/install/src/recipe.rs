@@ -35,7 +35,12 @@ pub enum Format {
     Jsonc,
     /// TOML.
     Toml,
+    /// A file of our own: what it holds is ours as a whole, or somebody else's.
+    Whole,
 }
+
+/// The one key of a [`Format::Whole`] file.
+pub(crate) const WHOLE: &str = "whole file";
 
 /// One thing that is to stand in a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,8 +65,19 @@ pub enum Part {
     Hook,
     /// Lets runs that can ask nobody use the server's tools.
     Approval,
+    /// Lets a message into a session that somebody has open.
+    Door,
     /// A word the file needs to be understood at all; whatever stands there is left.
     Frame,
+    /// A switch of the client's that something of ours needs; whatever stands there is left.
+    Switch,
+}
+
+impl Part {
+    /// Whether whatever stands in its place is left there.
+    pub(crate) fn yields(self) -> bool {
+        matches!(self, Self::Frame | Self::Switch)
+    }
 }
 
 impl fmt::Display for Part {
@@ -70,7 +86,9 @@ impl fmt::Display for Part {
             Self::Server => "MCP server",
             Self::Hook => "hook",
             Self::Approval => "approval",
+            Self::Door => "door",
             Self::Frame => "file version",
+            Self::Switch => "switch",
         })
     }
 }
@@ -94,6 +112,11 @@ impl Entry {
     /// An element of a list.
     pub fn element(part: Part, path: &[&str], value: Value) -> Self {
         Self::at(part, path, Place::Element, value)
+    }
+
+    /// What a whole file of ours holds.
+    pub fn whole(part: Part, text: impl Into<String>) -> Self {
+        Self::at(part, &[WHOLE], Place::Key, Value::String(text.into()))
     }
 
     fn at(part: Part, path: &[&str], place: Place, value: Value) -> Self {

@@ -3,7 +3,7 @@
 
 use crate::error::Why;
 use crate::recipe::{Entry, Format, Place};
-use crate::{json, toml};
+use crate::{json, toml, whole};
 use serde_json::{Map, Value};
 
 /// Takes an entry out of a text, with the containers it leaves empty.
@@ -33,6 +33,7 @@ impl<'t> Document<'t> {
         let value = match format {
             Format::Toml => toml::value(text)?,
             Format::Json | Format::Jsonc => json::value(text, format)?,
+            Format::Whole => whole::value(text),
         };
         Ok(Self {
             format,
@@ -79,6 +80,7 @@ impl<'t> Document<'t> {
         let new = match self.format {
             Format::Toml => toml::add(self.text, entry)?,
             Format::Json | Format::Jsonc => json::add(self.text, entry)?,
+            Format::Whole => whole::text(entry),
         };
         let mut expected = self.value.clone();
         put(&mut expected, entry);
@@ -95,6 +97,7 @@ impl<'t> Document<'t> {
         let ways: &[Way] = match self.format {
             Format::Toml => &[toml::cut, toml::take],
             Format::Json | Format::Jsonc => &[json::take],
+            Format::Whole => &[|_, _, _| Ok(String::new())],
         };
         let mut last = Why::NotAlone(entry.shown());
         for way in ways {

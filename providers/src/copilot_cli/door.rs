@@ -19,6 +19,17 @@ use std::time::Duration;
 pub(super) const ROUTE: &str = "the open session, through AxiOwl's extension in Copilot CLI";
 /// The extension itself; it is put to `extensions/axiowl/` in Copilot's folder.
 pub(crate) const EXTENSION: &str = include_str!("extension.mjs");
+/// Where the extension names another state folder than the usual one.
+const NAMED: &str = "const named = null;";
+
+/// The extension as it is installed; it listens in the state folder that is named to it.
+pub(crate) fn extension(state: Option<&str>) -> String {
+    match state {
+        None => EXTENSION.to_owned(),
+        Some(folder) => EXTENSION.replace(NAMED, &format!("const named = {};", json!(folder))),
+    }
+}
+
 /// How long the extension may take for an answer.
 const ANSWER: Duration = Duration::from_secs(20);
 const TAKER: Taker = Taker {
@@ -148,4 +159,20 @@ fn told(answer: &Value) -> String {
         .as_str()
         .unwrap_or("nothing that is understood");
     display_safe(&clip(said, 300))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_state_folder_is_named_to_the_extension() {
+        assert_eq!(extension(None), EXTENSION);
+        let named = extension(Some("/a \"b\"/state"));
+        assert!(
+            named.contains("const named = \"/a \\\"b\\\"/state\";"),
+            "{named}"
+        );
+        assert!(!named.contains(NAMED));
+    }
 }

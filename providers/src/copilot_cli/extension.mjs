@@ -14,9 +14,13 @@ import { isAbsolute, join } from "node:path";
 /** Characters of one request. */
 const LARGEST = 8 * 1024 * 1024;
 
+/** AxiOwl's state folder, where it was installed with another one than its own. */
+const named = null;
+
 const session = await joinSession({});
 const state = process.env.XDG_STATE_HOME;
-const root = state && isAbsolute(state) ? join(state, "axiowl") : join(homedir(), ".axiowl");
+const usual = state && isAbsolute(state) ? join(state, "axiowl") : join(homedir(), ".axiowl");
+const root = named ?? usual;
 const folder = join(root, "copilot-cli");
 mkdirSync(folder, { recursive: true, mode: 0o700 });
 const socket = join(folder, `${session.sessionId}.sock`);

@@ -2,6 +2,7 @@
 
 use super::super::{Client, Launch, Login};
 use super::{client, file, folder, hidden_login, home, hooks, named, server, servers, typed, with};
+use crate::copilot_cli::door;
 use axiowl_install::{Entry, Format, Part};
 use axiowl_sources::World;
 use serde_json::json;
@@ -97,7 +98,9 @@ pub(super) fn opencode(world: &World, launch: &Launch) -> Client {
     }
 }
 
-/// `providers/copilot-vscode.md` A.1 and D1: a hook of the user puts the session into the call.
+/// `providers/copilot-vscode.md` A.1, C1c and D1: a hook of the user puts the session into the
+/// call; an extension lets messages into open sessions, and is loaded by a client whose
+/// experimental features are on.
 pub(super) fn copilot(world: &World, launch: &Launch) -> Client {
     let folder = folder(world, "COPILOT_HOME", ".copilot");
     let server = with(typed("local", launch), json!({ "tools": ["*"] }));
@@ -106,9 +109,21 @@ pub(super) fn copilot(world: &World, launch: &Launch) -> Client {
         json!({ "type": "command", line: launch.line(&["hook", "copilot"]), "timeoutSec": 10 });
     let config = folder.join("mcp-config.json");
     let before_calls = folder.join("hooks/axiowl.json");
+    let extension = Entry::whole(Part::Door, door::extension(launch.state()));
+    let extensions = Entry::key(Part::Switch, &["experimental"], json!(true));
     let files = vec![
         servers(config, Format::Json, "mcpServers", server),
         hooks(before_calls, Format::Json, "preMcpToolCall", hook),
+        file(
+            folder.join("extensions/axiowl/extension.mjs"),
+            Format::Whole,
+            vec![extension],
+        ),
+        file(
+            folder.join("settings.json"),
+            Format::Jsonc,
+            vec![extensions],
+        ),
     ];
     Client {
         surfaces: &["copilot_cli"],
@@ -124,7 +139,8 @@ pub(super) fn copilot(world: &World, launch: &Launch) -> Client {
         },
         folders: vec![folder],
         notes: &[
-            "sessions that are open already load the hook when they are opened again",
+            "sessions that are open already load hook and extension when they are opened again",
+            "the extension needs Copilot's experimental features; where `experimental` is set to false it stays so, and open sessions take no messages",
             "it keeps approvals for each folder, so a headless run of your own needs `--allow-tool=axiowl`; AxiOwl's deliveries pass it",
         ],
         ..client("copilot", "Copilot CLI", files)
