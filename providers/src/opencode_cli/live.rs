@@ -4,7 +4,7 @@
 //! Reads only; the one question it asks a server changes nothing there.
 
 use super::store::Session;
-use crate::loopback::{self, Server};
+use crate::loopback::{self, NoAnswer, Server};
 use crate::processes;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,8 +12,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long a server may take for an answer that needs no model.
-const ANSWER: Duration = Duration::from_secs(3);
+/// How long a server may take for an answer that needs no model, on a machine with much to do.
+const ANSWER: Duration = Duration::from_secs(8);
 /// The variable in which a server and its clients have its password.
 pub(super) const PASSWORD: &str = "OPENCODE_SERVER_PASSWORD";
 
@@ -33,6 +33,8 @@ enum Listener {
     Server(Server),
     /// A server that wants another password, or any.
     Locked,
+    /// Something that took the question and did not answer it.
+    Silent,
     Other,
 }
 
@@ -65,6 +67,8 @@ pub(super) fn look(
             }
             // It serves every folder, so it may show any session.
             Listener::Locked => return locked(pid, password.is_some()),
+            // It may serve every folder as well.
+            Listener::Silent => return silent(pid),
             Listener::Other => {}
         }
         let words = processes::command_line(pid);
@@ -114,6 +118,15 @@ fn locked(pid: u32, tried: bool) -> Live {
     }
 }
 
+fn silent(pid: u32) -> Live {
+    Live::Closed {
+        reason: format!(
+            "OpenCode listens as process {pid}, may show the session, and gives no answer"
+        ),
+        remedy: "send again; if it stays silent, end it".into(),
+    }
+}
+
 /// `opencode run --session <other>` works on one session and has no screen.
 fn runs_another(words: &[String], id: &str) -> bool {
     let mut named = words
@@ -129,7 +142,8 @@ fn listener_of(pid: u32, password: Option<&str>) -> Listener {
         match ask(address, password) {
             Listener::Server(server) => return Listener::Server(server),
             Listener::Locked => found = Listener::Locked,
-            Listener::Other => {}
+            Listener::Silent if matches!(found, Listener::Other) => found = Listener::Silent,
+            Listener::Silent | Listener::Other => {}
         }
     }
     found
@@ -154,7 +168,8 @@ fn ask(address: SocketAddr, password: Option<&str>) -> Listener {
                 return Listener::Server(server);
             }
             Ok(answer) if answer.status == 401 => {}
-            _ => return Listener::Other,
+            Err(NoAnswer::Lost(_)) => return Listener::Silent,
+            Ok(_) | Err(NoAnswer::Unsent(_)) => return Listener::Other,
         }
     }
     Listener::Locked

@@ -246,6 +246,7 @@ fn serves_when_it_is_told_to() {
     let _store = fs::File::open(file(DATABASE)).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     fs::write(file("up"), "").unwrap();
+    let mut unanswered = Vec::new();
     loop {
         let (mut stream, _) = listener.accept().unwrap();
         let mut got = vec![0; 64 * 1024];
@@ -259,6 +260,10 @@ fn serves_when_it_is_told_to() {
         }
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or_default();
         let plan: Value = serde_json::from_slice(&fs::read(file("plan.json")).unwrap()).unwrap();
+        if plan["silent"] == true {
+            unanswered.push(stream);
+            continue;
+        }
         let locked = plan["login"].as_str().is_some_and(|login| {
             let header = format!("\r\nauthorization: {login}\r\n");
             !format!("{head}\r\n").contains(&header)
@@ -358,6 +363,20 @@ fn a_running_server_is_found_by_its_socket_and_takes_the_message() {
         body["parts"],
         json!([{ "type": "text", "text": scene.body() }])
     );
+}
+
+/// One that has too much to do is no program without a port, and may show the session.
+#[test]
+fn a_server_that_does_not_answer_is_named_and_nothing_is_done_beside_it() {
+    let server = Server::start(json!({ "silent": true }));
+    let reason = server.scene.closed();
+    let pid = server.child.id().to_string();
+    assert!(
+        reason.contains(&pid) && reason.contains("no answer") && reason.contains("send again"),
+        "{reason}"
+    );
+    server.scene.deliver(LONG).is(&[], "refused");
+    assert_eq!(runs(&server.scene), 0);
 }
 
 #[test]
