@@ -181,7 +181,9 @@ fn a_turn_that_its_user_breaks_off_in_an_open_claude_code_session_is_never_calle
         texts.next().is_some().then_some(())
     };
     poll(PATIENT, answered).unwrap_or_else(|| panic!("no answer: {}", tui.screen()));
-    let run = owl.run(&["message", &message, "--settle", "--json"]);
+    let settled = owl.run(&["message", &message, "--settle", "--json"]);
+    assert_eq!(settled.code, 7, "{settled}");
+    let run = owl.run(&["message", &message, "--json"]);
     let lines = run.lines("stage");
     assert_eq!(stages(&lines).last(), Some(&"failed"), "{run}");
     assert!(!stages(&lines).contains(&"turn_done"), "{run}");
