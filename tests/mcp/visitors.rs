@@ -1,6 +1,7 @@
 //! The HTTP door and those who stall in it: nobody without the token keeps it from anybody who
 //! has it, and nobody who has it keeps it for ever.
 
+use crate::codex::{CLIENT, THREAD, meta};
 use crate::host::greeting;
 use crate::program::Axiowl;
 use crate::web::{TOKEN, Web, request};
@@ -163,4 +164,31 @@ fn sessions_over_http_are_bounded_and_closing_one_makes_room() {
     let deleted = web.raw(&delete);
     assert!(deleted.status / 100 == 2, "{deleted:?}");
     assert_eq!(web.post(&greet, "").status, 200);
+}
+
+#[test]
+fn two_requests_of_one_id_in_a_session_are_each_answered() {
+    let axiowl = Axiowl::new();
+    let web = Web::of(&axiowl);
+    let session = web.session(CLIENT);
+    let call = json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {
+        "name": "axiowl_whoami", "arguments": {}, "_meta": meta(THREAD, "call_1") } });
+    let answers: Vec<String> = std::thread::scope(|scope| {
+        let ask = || {
+            let answer = web.post(&call, &session.headers);
+            let message = answer.message();
+            assert_eq!(message["id"], 5, "{message}");
+            format!("{} {}", answer.status, message["error"]["code"])
+        };
+        let asked = [scope.spawn(ask), scope.spawn(ask)];
+        asked
+            .into_iter()
+            .map(|one| one.join().expect("an answer"))
+            .collect()
+    });
+    let refused = answers.iter().filter(|one| *one == "400 -32600").count();
+    let served = answers.iter().filter(|one| *one == "200 null").count();
+    assert_eq!((refused, served), (1, 1), "{answers:?}");
+    // And the id is free again.
+    assert_eq!(web.post(&call, &session.headers).status, 200);
 }

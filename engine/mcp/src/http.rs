@@ -7,18 +7,21 @@
 use crate::guests::{Guest, Guests};
 use crate::lines::LONGEST;
 use crate::server::{Server, runtime};
-use crate::{Desk, Door, ServeError, Token, ending};
+use crate::{Desk, Door, ServeError, Token, ending, wire};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited, combinators::BoxBody};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, CONNECTION, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use hyper::{Method, Request, Response, StatusCode, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
@@ -84,6 +87,7 @@ pub fn serve_http(
 struct Entrance {
     token: Token,
     sessions: Arc<LocalSessionManager>,
+    asked: Asked,
     mcp: Mcp,
 }
 
@@ -128,6 +132,7 @@ impl Entrance {
         Self {
             token,
             sessions,
+            asked: Asked::default(),
             mcp,
         }
     }
@@ -172,7 +177,18 @@ impl Entrance {
         // Nothing behind this needs it, so nothing behind this can leak it.
         request.headers_mut().remove(AUTHORIZATION);
         request.extensions_mut().insert(from);
-        self.mcp.handle(request.map(Full::new)).await
+        let Some(asked) = self.asked.take(&request) else {
+            return json(wire::Refusal::id_in_use_of(request.body()).line());
+        };
+        let answer = self.mcp.handle(request.map(Full::new)).await;
+        // Until its answer has left, or nobody waits for it.
+        answer.map(|body| {
+            body.map_frame(move |frame| {
+                let _held = &asked;
+                frame
+            })
+            .boxed()
+        })
     }
 }
 
@@ -192,6 +208,48 @@ async fn whole(request: Request<Incoming>) -> Result<Request<Bytes>, Answer> {
         ),
     };
     Err(closing(text(status, why)))
+}
+
+/// Requests of sessions that have no answer yet. Two of one id would share one answer, and the
+/// other would be waited for without end.
+#[derive(Clone, Default)]
+struct Asked(Arc<Mutex<HashSet<String>>>);
+
+/// A request that has no answer yet.
+struct Held {
+    of: Asked,
+    key: Option<String>,
+}
+
+impl Asked {
+    /// Takes a request in; nothing where its session asks by this id already.
+    fn take(&self, request: &Request<Bytes>) -> Option<Held> {
+        let session = request.headers().get(SESSION);
+        let session = session.and_then(|value| value.to_str().ok());
+        let id = wire::request_id(request.body());
+        let key = session
+            .zip(id)
+            .map(|(session, id)| format!("{session} {id}"));
+        if let Some(key) = &key
+            && !self.all().insert(key.clone())
+        {
+            return None;
+        }
+        let of = self.clone();
+        Some(Held { of, key })
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(key) = &self.key {
+            self.of.all().remove(key);
+        }
+    }
 }
 
 /// Whether a request begins a session of the older lifecycle.
@@ -227,6 +285,14 @@ fn no_room(why: &'static str) -> Answer {
 fn closing(mut answer: Answer) -> Answer {
     let close = HeaderValue::from_static("close");
     answer.headers_mut().insert(CONNECTION, close);
+    answer
+}
+
+fn json(line: Vec<u8>) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from(line)).boxed());
+    *answer.status_mut() = StatusCode::BAD_REQUEST;
+    let json = HeaderValue::from_static("application/json");
+    answer.headers_mut().insert(CONTENT_TYPE, json);
     answer
 }
 

@@ -46,6 +46,14 @@ impl Refusal {
         Self::of(INVALID_REQUEST, message).to(id)
     }
 
+    /// The same of a request that is still a text.
+    pub fn id_in_use_of(request: &[u8]) -> Self {
+        let asked: Option<Value> = serde_json::from_slice(request).ok();
+        let id = asked.as_ref().and_then(|asked| id(&asked["id"]));
+        let refusal = Self::id_in_use(NumberOrString::Number(0));
+        Self { id, ..refusal }
+    }
+
     /// Of one request too many.
     pub fn crowded(id: RequestId, most: usize) -> Self {
         Self::of(NO_ROOM, format!("{most} requests are under way already")).to(id)
@@ -133,6 +141,18 @@ pub(crate) fn read(line: &[u8]) -> Line {
             _ => Line::Nothing,
         },
     }
+}
+
+/// The id of a request as JSON has it; nothing of what is none.
+pub(crate) fn request_id(request: &[u8]) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Asked {
+        id: Value,
+        #[serde(rename = "method")]
+        _method: serde::de::IgnoredAny,
+    }
+    let asked: Asked = serde_json::from_slice(request).ok()?;
+    id(&asked.id).map(|id| id.into_json_value().to_string())
 }
 
 /// An id that can be answered to.
