@@ -113,6 +113,25 @@ fn c419_a_program_proves_no_login_and_no_secret_is_opened() {
             .is_some_and(|text| text.contains("OPENAI_API_KEY"))
     );
     assert!(!run.stdout.contains("do-not-say"), "{run}");
+    // Deliveries see it once the configuration names it, and then nothing is left to do.
+    let login = finding(&run, "codex login");
+    assert_eq!(login["deliveries_see_it"], false, "{login}");
+    assert!(
+        login["hint"]
+            .as_str()
+            .is_some_and(|hint| hint.contains("{ codex_cli: { env: [OPENAI_API_KEY] } }")),
+        "{login}"
+    );
+    axiowl.write(
+        "home/.config/axiowl/config.yaml",
+        "providers: { codex_cli: { env: [OPENAI_API_KEY] } }\n",
+    );
+    let login = finding(&doctor(&axiowl, "codex-cli"), "codex login");
+    assert_eq!(
+        (&login["level"], &login["hint"], &login["deliveries_see_it"]),
+        (&json!("ok"), &json!(""), &json!(true)),
+        "{login}"
+    );
 }
 
 #[test]

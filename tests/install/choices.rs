@@ -127,3 +127,20 @@ fn a_dry_run_shows_every_entry_with_its_value_and_writes_nothing() {
     assert!(run.lines("install_result").is_empty());
     assert_eq!(others(&axiowl), before);
 }
+
+/// Whoever types the client has its key; a delivery has it only where the configuration names it.
+#[test]
+fn an_install_says_which_login_a_delivery_would_not_see() {
+    let axiowl = machine().with_env("ANTHROPIC_API_KEY", "sk-do-not-say-this");
+    let line = "{ claude_code_cli: { env: [ANTHROPIC_API_KEY] } }";
+    let run = ok(&axiowl, &["install", "claude-code", "--yes"]);
+    assert!(run.stdout.contains(line), "{run}");
+    assert!(!run.stdout.contains("do-not-say"), "{run}");
+    ok(&axiowl, &["uninstall", "claude-code", "--yes"]);
+    axiowl.write(
+        "home/.config/axiowl/config.yaml",
+        format!("providers: {line}\n"),
+    );
+    let run = ok(&axiowl, &["install", "claude-code", "--yes"]);
+    assert!(!run.stdout.contains(line), "{run}");
+}

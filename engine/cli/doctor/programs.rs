@@ -82,7 +82,7 @@ pub fn look(
     for (client, (found, said)) in clients.iter().zip(asked) {
         program(setup, client, found.as_deref(), said, findings);
         if found.is_some() {
-            login(setup, client, &client.login, findings);
+            login(setup, &office, client, &client.login, findings);
         }
         configuration(client, &records, findings);
     }
@@ -173,26 +173,29 @@ fn covers(ranges: &[(&str, &str)], version: &str) -> bool {
 
 /// Finding a program proves no login: that a variable is set or a file is there is all that is
 /// said, and a keychain nobody can look into leaves it unknown.
-fn login(setup: &Setup, client: &Client, login: &Login, findings: &mut Findings) {
+fn login(
+    setup: &Setup,
+    office: &Office<'_>,
+    client: &Client,
+    login: &Login,
+    findings: &mut Findings,
+) {
     let subject = format!("{} login", client.key);
-    let set = login
-        .variables
-        .iter()
-        .find(|name| setup.world.env(name).is_some());
+    let set = install::login_in_variable(setup, office, client);
     let file = login.files.iter().find(|file| file.exists());
     match (set, file) {
-        (Some(name), _) => {
+        (Some((name, seen)), _) => {
             let text = format!("{name} is set here; whether it is accepted is not known");
-            let hint = format!(
-                "AxiOwl's deliveries see it only when config.yaml names it: `providers: {{ {}: {{ env: [{name}] }} }}`",
-                client.surfaces[0]
-            );
+            let (level, hint) = match seen {
+                true => (Level::Ok, String::new()),
+                false => (Level::Note, install::login_way(client, name)),
+            };
             findings.add_with(
-                Level::Note,
+                level,
                 &subject,
                 &text,
                 &hint,
-                json!({ "auth": "present" }),
+                json!({ "auth": "present", "deliveries_see_it": seen }),
             );
         }
         (None, Some(file)) => {

@@ -5,15 +5,18 @@
 //! a provider. Which entry belongs in which file is not known here.
 
 mod choose;
+mod logins;
 mod show;
 
 use crate::args::{Common, Install, Uninstall};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::office::Office;
 use crate::output;
 use crate::setup::{self, Setup};
 use axiowl_install::{Plan, Records};
 use axiowl_providers::{Client, Launch};
 use choose::Sighting;
+pub use logins::{in_variable as login_in_variable, way as login_way};
 use serde_json::json;
 pub use show::state;
 use std::io::{BufRead, IsTerminal, Write};
@@ -92,6 +95,14 @@ pub fn run(arguments: &Install, common: &Common) -> Outcome {
             "\nThese entries are in the files; nothing more is proven by that. Clients read them\n\
              when they start. `axiowl doctor` shows how far a message would get."
         );
+        let office = Office::new(&setup)?;
+        for one in &chosen {
+            let login = login_in_variable(&setup, &office, &one.client);
+            if let Some((name, false)) = login {
+                let way = login_way(&one.client, name);
+                crate::output::say!("{}: {name} is set here. {way}", one.client.title);
+            }
+        }
     }
     Ok(if refused { Exit::Failed } else { Exit::Done })
 }
