@@ -2,7 +2,8 @@
 //! what became of it.
 
 use crate::client::{
-    Client, DEADLINE, FIRST_PROMPT, Said, has_turn, holds_answer, is_open, opened, says, untouched,
+    Client, DEADLINE, FIRST_PROMPT, Said, breaks_off, has_turn, holds_answer, is_open, opened,
+    says, untouched,
 };
 use crate::situation::Situation;
 use crate::verdict::Facts;
@@ -59,6 +60,8 @@ struct Message {
     patience: &'static str,
     /// Released once the message is seen; until then its turn cannot be over.
     slow: Option<String>,
+    /// Released once all is over.
+    gate_of_turn: Option<String>,
 }
 
 impl<'a> Scene<'a> {
@@ -168,6 +171,7 @@ impl<'a> Seat<'a> {
                 _ => "400s",
             },
             slow: None,
+            gate_of_turn: None,
         };
         let mut window = None;
         let mut further = Vec::new();
@@ -225,9 +229,17 @@ impl<'a> Seat<'a> {
                 message.body = format!("{question}\n@@hold {gate}\n@@text {answer}");
                 message.slow = Some(gate);
             }
+            Situation::BrokenOff => {
+                message.body = format!("{question}\n@@hold {gate}\n@@text {answer}");
+                message.gate_of_turn = Some(gate);
+                window = Some(self.window());
+            }
             Situation::HostileBody => message.body = self.hostile(),
         }
-        let mut facts = self.send(&message, &mut further);
+        let broken_off = window
+            .as_ref()
+            .filter(|_| situation == Situation::BrokenOff);
+        let mut facts = self.send(&message, broken_off, &mut further);
         // What is on the screen after it was cleared is another session.
         let shows_it = window.as_ref().filter(|_| situation != Situation::Cleared);
         self.judge(&mut facts, shows_it);
@@ -324,8 +336,29 @@ impl<'a> Seat<'a> {
         )
     }
 
-    /// Sends, lets held turns go on when it is time, and gathers what was reported.
-    fn send(&self, message: &Message, further: &mut Vec<String>) -> Facts {
+    /// Breaks off the turn that read the message, and has another one, which answers nothing of it.
+    fn break_off(&self, window: &Terminal) {
+        let (scene, client) = (self.scene, self.scene.client);
+        let question = self.question();
+        let asked = || (!scene.model.asked(&question).is_empty()).then_some(());
+        poll(DEADLINE, asked).expect("the turn runs");
+        breaks_off(client, &scene.home, window, &self.session);
+        let answer = format!("something-else-{}", self.number);
+        says(window, &format!("@@text {answer}"), || {
+            client
+                .is_over(&scene.home, &self.session, &answer)
+                .then_some(())
+        });
+    }
+
+    /// Sends, lets held turns go on when it is time, or breaks them off in their window, and
+    /// gathers what was reported.
+    fn send(
+        &self,
+        message: &Message,
+        broken_off: Option<&Terminal>,
+        further: &mut Vec<String>,
+    ) -> Facts {
         let Message { to, body, .. } = message;
         let arguments = [
             "send",
@@ -347,6 +380,9 @@ impl<'a> Seat<'a> {
             if let (true, Some(gate)) = (stage != "accepted_by_axiowl", &message.gate) {
                 self.scene.model.release(gate);
             }
+            if let ("seen", Some(window)) = (stage, broken_off) {
+                self.break_off(window);
+            }
             if let (true, Some(gate)) = (matches!(stage, "seen" | "turn_done"), &message.slow) {
                 if stage == "turn_done" {
                     further.push("its turn was called done before the model answered".into());
@@ -356,7 +392,8 @@ impl<'a> Seat<'a> {
             }
         }
         let finished = running.finish(2 * DEADLINE).expect("it ends");
-        for gate in [&message.gate, &message.slow].into_iter().flatten() {
+        let gates = [&message.gate, &message.slow, &message.gate_of_turn];
+        for gate in gates.into_iter().flatten() {
             self.scene.model.release(gate);
         }
         let lines = finished.json_lines();

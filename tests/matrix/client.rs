@@ -69,6 +69,14 @@ pub trait Client: Sync {
     /// What the user types to begin afresh.
     fn clear(&self) -> &'static str;
 
+    /// The keys by which its user breaks a turn off.
+    fn break_keys(&self) -> &'static [&'static str] {
+        &["Escape"]
+    }
+
+    /// Whether the session says that its user broke a turn off.
+    fn broke_off(&self, home: &ClientHome, session: &str, window: &Terminal) -> bool;
+
     /// Opens a session in a mode in which it keeps messages of others back; why there is none.
     fn open_holding(
         &self,
@@ -141,6 +149,19 @@ pub fn says<T>(terminal: &Terminal, prompt: &str, done: impl Fn() -> Option<T>) 
         );
         terminal.press_enter().expect("a terminal");
     }
+}
+
+/// Breaks off the turn that runs in a terminal, as its user does. Some clients want the key to be
+/// pressed again.
+pub fn breaks_off(client: &dyn Client, home: &ClientHome, terminal: &Terminal, session: &str) {
+    let is_over = || client.broke_off(home, session, terminal).then_some(());
+    let broken = poll(DEADLINE, || {
+        for key in client.break_keys() {
+            terminal.press(key).expect("a terminal");
+        }
+        poll(Duration::from_secs(3), is_over)
+    });
+    broken.unwrap_or_else(|| panic!("it goes on:\n{}", terminal.screen()));
 }
 
 /// Whether a session holds an answer of the model.

@@ -33,11 +33,12 @@ const COPILOT_WITH_EXTENSION: CopilotCli = CopilotCli {
 };
 
 /// The situations in which a door makes a difference.
-const LIVE: [Situation; 4] = [
+const LIVE: [Situation; 5] = [
     Situation::LiveUntouched,
     Situation::LiveIdle,
     Situation::LiveBusy,
     Situation::Cleared,
+    Situation::BrokenOff,
 ];
 
 /// Runs cells of a client; each row as it is found is taken by `keep`.

@@ -20,12 +20,13 @@ pub enum Situation {
     NoAuth,
     ModelError(u16),
     SlowModel,
+    BrokenOff,
     HostileBody,
 }
 
 impl Situation {
     /// Every row, in the order of the table.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Idle,
         Self::LiveUntouched,
         Self::LiveIdle,
@@ -43,6 +44,7 @@ impl Situation {
         Self::ModelError(429),
         Self::ModelError(500),
         Self::SlowModel,
+        Self::BrokenOff,
         Self::HostileBody,
     ];
 
@@ -64,6 +66,7 @@ impl Situation {
             Self::NoAuth => "no auth".into(),
             Self::ModelError(code) => format!("model error {code}"),
             Self::SlowModel => "slow model".into(),
+            Self::BrokenOff => "broken off by its user".into(),
             Self::HostileBody => "hostile body".into(),
         }
     }

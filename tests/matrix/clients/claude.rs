@@ -96,6 +96,15 @@ impl Client for ClaudeCode {
         "/clear"
     }
 
+    fn broke_off(&self, home: &ClientHome, session: &str, _window: &Terminal) -> bool {
+        let records = home.claude_records(session);
+        let mut texts = records.iter().map(|record| {
+            let content = &record["message"]["content"];
+            content[0]["text"].as_str().unwrap_or_default()
+        });
+        texts.any(|text| text.starts_with("[Request interrupted"))
+    }
+
     fn open_holding(
         &self,
         home: &ClientHome,

@@ -98,6 +98,12 @@ impl Client for Codex {
         "/new"
     }
 
+    fn broke_off(&self, home: &ClientHome, session: &str, _window: &Terminal) -> bool {
+        let records = home.codex_records(session);
+        let mut kinds = records.iter().map(|record| &record["payload"]["type"]);
+        kinds.any(|kind| kind == "turn_aborted")
+    }
+
     fn open_holding(
         &self,
         _home: &ClientHome,

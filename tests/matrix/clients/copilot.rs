@@ -118,6 +118,15 @@ impl Client for CopilotCli {
         "/new"
     }
 
+    fn break_keys(&self) -> &'static [&'static str] {
+        &["Escape", "Escape"]
+    }
+
+    fn broke_off(&self, home: &ClientHome, session: &str, _window: &Terminal) -> bool {
+        let records = home.copilot_records(session);
+        records.iter().any(|record| record["type"] == "abort")
+    }
+
     fn open_holding(
         &self,
         _home: &ClientHome,

@@ -105,6 +105,11 @@ impl Client for OpenCode {
         "/new"
     }
 
+    fn broke_off(&self, _home: &ClientHome, _session: &str, window: &Terminal) -> bool {
+        // What it asks for before it does so is "to interrupt".
+        window.screen().contains("interrupted")
+    }
+
     fn open_holding(
         &self,
         _home: &ClientHome,

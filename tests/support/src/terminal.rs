@@ -74,9 +74,15 @@ impl Terminal {
     /// # Errors
     /// Where the terminal is gone.
     pub fn press_enter(&self) -> Result<(), DriveError> {
-        self.tmux
-            .call(&["send-keys", "-t", "main", "Enter"])
-            .map(drop)
+        self.press("Enter")
+    }
+
+    /// Presses a key, named as tmux names it.
+    ///
+    /// # Errors
+    /// Where the terminal is gone.
+    pub fn press(&self, key: &str) -> Result<(), DriveError> {
+        self.tmux.press(key)
     }
 
     /// Closes the window: the program is told so and may tidy up.
