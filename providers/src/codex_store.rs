@@ -258,9 +258,9 @@ impl Surface {
         let first = name(words.next()).unwrap_or_default();
         // The program may come behind its interpreter; behind another one it is a mere word.
         let is_interpreter = ["node", "node.exe", "bun"].contains(&first.as_str());
-        if !is_codex(&first)
-            && !(is_interpreter && name(words.next()).is_some_and(|n| is_codex(&n)))
-        {
+        let runs_codex =
+            is_codex(&first) || is_interpreter && name(words.next()).is_some_and(|n| is_codex(&n));
+        if !runs_codex {
             return Self::Other;
         }
         let rest: Vec<&str> = words.collect();
