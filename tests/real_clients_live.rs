@@ -190,6 +190,7 @@ fn a_turn_that_its_user_breaks_off_in_an_open_claude_code_session_is_never_calle
     model.release("gate");
 }
 
+/// Shows: claude_code_cli send.
 #[test]
 fn what_an_open_claude_code_session_holds_is_its_users_to_decide() {
     let (model, home, cwd) = or_skip!(ClientHome::with_project());

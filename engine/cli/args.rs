@@ -342,6 +342,12 @@ pub enum RegistryChange {
     },
     /// Look for damaged lines and shared names
     Check,
+    /// Show the home, folders and variables that the registry was begun with
+    Ground {
+        /// Make them what is seen now
+        #[arg(long)]
+        set: bool,
+    },
 }
 
 /// Options of `install`.

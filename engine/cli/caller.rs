@@ -4,8 +4,9 @@
 //! Nobody is taken for a caller because an argument, an environment variable or a name says so.
 
 use crate::args::Common;
-use crate::ground::Ground;
-use crate::homes;
+use crate::exit::Failure;
+use crate::ground::{self, Ground};
+use crate::homes::{self, ProviderHome};
 use crate::pass::{self, PassOptions};
 use crate::setup::{self, Setup};
 use axiowl_discover::identity::{Claim, Claims, Missing, Said, claims, session_id};
@@ -24,7 +25,12 @@ const LONGEST_ID: usize = 200;
 /// The session that is calling; the error is a refusal that says what is missing and how to mend
 /// it.
 pub fn caller(common: &Common, call: &CallContext) -> Result<ProvenSender, String> {
-    let setup = setup::open(common).map_err(|failure| failure.to_string())?;
+    let mut setup = setup::open(common).map_err(|failure| failure.to_string())?;
+    ground::hold(&setup).map_err(|failure| format!("refused: {}", told(&failure)))?;
+    if setup.ground.is_none() {
+        // Before a person has begun, no variable says where anything is.
+        setup.world = setup.plain_world();
+    }
     let call = &CallContext {
         state: setup.state.clone(),
         ..call.clone()
@@ -45,7 +51,17 @@ pub fn caller(common: &Common, call: &CallContext) -> Result<ProvenSender, Strin
         "caller_refused"
     };
     setup.evidence.record(event, fields);
+    if found.is_ok() && setup.ground.is_none() {
+        ground::begin_plain(&setup).map_err(|failure| told(&failure))?;
+    }
     found
+}
+
+fn told(failure: &Failure) -> String {
+    match &failure.hint {
+        Some(hint) => format!("{}; {hint}", failure.message),
+        None => failure.message.clone(),
+    }
 }
 
 fn find(setup: &Setup, call: &CallContext) -> Result<ProvenSender, String> {
@@ -78,7 +94,8 @@ fn find(setup: &Setup, call: &CallContext) -> Result<ProvenSender, String> {
         Some(mend) => format!("refused: {why}; {mend}"),
         None => format!("refused: {why}"),
     };
-    let confirmed = confirm(setup, call, &claimed).map_err(mended)?;
+    let confirmed = confirm(setup, call, &claimed)
+        .map_err(|why| mended(why + led_elsewhere(setup, call).as_str()))?;
     let (sender, spent) = settle(setup, call, confirmed).map_err(mended)?;
     // Last, so that a call which is refused may be made again.
     if let Some(spent) = spent {
@@ -101,9 +118,8 @@ fn confirm<'c>(
     claimed: &'c [Claim],
 ) -> Result<Vec<Confirmed<'c>>, String> {
     let verifiers = axiowl_providers::verifiers();
-    let mut asked: BTreeMap<(&str, Option<&str>), Result<Caller, String>> = BTreeMap::new();
+    let mut asked: BTreeMap<(&str, Option<&str>, String), Result<Caller, String>> = BTreeMap::new();
     let (mut confirmed, mut refusals) = (Vec::new(), Vec::new());
-    let ground = Ground::of(&setup.state)?;
     for claim in claimed {
         let value = claim.value.as_deref();
         let provider = claim.provider.as_str();
@@ -119,13 +135,17 @@ fn confirm<'c>(
                     "the verifier `{name}` proves no session of {provider}"
                 ));
             }
-            let asked = asked.entry((name, value));
+            let rule = setup.rules.get(provider).ok_or("its rule is gone")?;
+            let home = match call.is_hosts_child() {
+                true => homes::named(setup, rule),
+                false => ProviderHome::default_of(setup),
+            };
+            let asked = asked.entry((name, value, home.id));
             asked
-                .or_insert_with(|| verifier.verify(&setup.world, call, value))
+                .or_insert_with(|| verifier.verify(&home.world, call, value))
                 .clone()
         };
-        let answer = ground.holds(setup, provider).and_then(|()| native());
-        match answer.and_then(|caller| Ok((key(setup, claim, &caller.session)?, caller))) {
+        match native().and_then(|caller| Ok((key(setup, claim, &caller.session)?, caller))) {
             Ok((key, caller)) => confirmed.push(Confirmed { claim, caller, key }),
             Err(why) if !refusals.contains(&why) => refusals.push(why),
             Err(_) => {}
@@ -134,6 +154,29 @@ fn confirm<'c>(
     match confirmed.is_empty() {
         false => Ok(confirmed),
         true => Err(refusals.join("; ")),
+    }
+}
+
+/// What to do where the variables of the host lead to another store than the registry's.
+fn led_elsewhere(setup: &Setup, call: &CallContext) -> String {
+    if !call.is_hosts_child() || !setup.reads_own_env() {
+        return String::new();
+    }
+    let own = |name: &str| setup.own_env(name).map(str::to_owned);
+    let known = setup.ground.clone();
+    let begun = known.is_some();
+    let ground = known.unwrap_or_else(|| Ground::now(setup, true));
+    let others = ground.laid_over(own);
+    match (others.is_empty(), begun) {
+        (true, _) => String::new(),
+        (false, true) => format!(
+            " (in this registry {}: a further folder of a provider is named under `homes` in config.yaml)",
+            others.join(", ")
+        ),
+        (false, false) => format!(
+            " (nothing was begun yet, so {}: run `axiowl discover` once where these are set)",
+            others.join(", ")
+        ),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::args::{Common, Discover};
 use crate::exit::{Exit, Failure, Outcome};
-use crate::ground::{self, Adding};
+use crate::ground;
 use crate::interrupt;
 use crate::memo::Memos;
 use crate::output;
@@ -44,6 +44,9 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
         Some(fixture) => setup::open_fixture(common, fixture)?,
         None => setup::open_unasked(common)?,
     };
+    if !arguments.dry_run && arguments.fixture.is_none() {
+        ground::begin(&setup)?;
+    }
     let mut memos = match remembers(arguments) && !setup.world.is_fixture() {
         true => Some(Memos::open(&setup)?),
         false => None,
@@ -84,7 +87,6 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
             let provider = &rule.rule.provider.value;
             tracing::debug!(provider, why, "discovered anew");
         }
-        let anew_read = recalled.is_none();
         let pass = match recalled {
             Some(pass) => Ok(pass),
             None => {
@@ -110,15 +112,8 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
         if arguments.scope == ALL && unlisted {
             continue;
         }
-        if !arguments.dry_run && arguments.fixture.is_none() {
-            // A person asks for it: this is where their sessions are.
-            if anew_read {
-                ground::note(&setup, rule, Adding::Always)
-                    .map_err(|why| Failure::new(Exit::Failed, why))?;
-            }
-            if arguments.target.is_none() {
-                keep_verdict(&setup, rule, &pass);
-            }
+        if !arguments.dry_run && arguments.fixture.is_none() && arguments.target.is_none() {
+            keep_verdict(&setup, rule, &pass);
         }
         fits &= matches!(
             pass.summary.verdict,

@@ -1,141 +1,227 @@
-//! Which folders a state folder has been told about: where its providers' stores are, and where
-//! the rules that read them stand. A process that asks as a session may set any variable, and
-//! with one lead the server to a store or to rules of its own making; what that server reads there
-//! proves nothing about the sessions of this registry.
+//! The ground a state folder stands on: the home, the variables that say where providers keep
+//! their stores, the user's configuration and the rules, as they were when the registry was begun.
 //!
-//! Noted by commands that a person runs, and by whatever comes first where nothing is known yet.
+//! A registry is about one machine as one person sees it. Whoever starts a command, a model's
+//! shell among them, may set any variable, and could lead a delivery or a proof to a store of its
+//! own making. So the variables of the ground count and not those of the command; where home,
+//! configuration or rules are others, nothing is delivered, proven or merged. Further folders of a
+//! provider are named in config.yaml (`homes`).
 
-use crate::homes;
-use crate::setup::Setup;
-use axiowl_lang::load::{Layer, LoadedRule};
+use crate::exit::{Exit, Failure};
+use crate::setup::{self, Setup};
+use axiowl_lang::load::LoadedRule;
+use axiowl_lang::template::Piece;
 use axiowl_model::display_safe;
-use axiowl_registry::{create_private_dir, private_file_options};
-use axiowl_sources::home_folders;
+use axiowl_registry::create_private_dir;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Below the state folder: one line a folder, what it is of first.
-const FILE: &str = "ground.tsv";
-/// What is no provider's: the user's configuration, and the rules given with `--rules`.
-const CONFIG: &str = "#config";
-const RULES: &str = "#rules";
-/// No rules were given.
-const NONE: &str = "-";
+/// Below the state folder.
+const FILE: &str = "ground.json";
+const CONFIGURATION: &str = "configuration";
+const MEND: &str =
+    "`axiowl registry ground` shows what it is, and `--set` makes it what is seen now";
 
-/// The folders that are known.
+/// What a registry was begun with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ground {
-    known: BTreeMap<String, BTreeSet<String>>,
-}
-
-/// Whether what is seen now may be added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Adding {
-    /// A person's own command: it is where they want it.
-    Always,
-    /// Only where nothing is known.
-    First,
+    /// The home whose stores are read.
+    pub home: String,
+    /// The file that describes the machine, where one was given.
+    pub world: Option<String>,
+    /// The folder of the user's configuration.
+    pub config: String,
+    /// The folder of the rules, where one was given.
+    pub rules: Option<String>,
+    /// Each variable that says where a provider keeps something; those that were not set, too.
+    pub env: BTreeMap<String, Option<String>>,
 }
 
 impl Ground {
-    /// What a state folder knows.
+    /// What a state folder stands on; `None` where nothing was begun yet.
     ///
     /// # Errors
-    /// When it cannot be read; nothing is proven then.
-    pub fn of(state: &Path) -> Result<Self, String> {
+    /// When it cannot be read.
+    pub fn of(state: &Path) -> Result<Option<Self>, Failure> {
         let path = state.join(FILE);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(format!("{}: {error}", path.display())),
+        let wrong = |why: String| {
+            let message = format!("{}: {why}", path.display());
+            Failure::new(Exit::Failed, message).hint(MEND)
         };
-        let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for (of, folder) in text.lines().filter_map(|line| line.split_once('\t')) {
-            let folders = known.entry(of.to_owned()).or_default();
-            folders.insert(folder.to_owned());
+        match fs::read_to_string(&path) {
+            Ok(text) => serde_json::from_str(&text)
+                .map(Some)
+                .map_err(|error| wrong(error.to_string())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(wrong(error.to_string())),
         }
-        Ok(Self { known })
     }
 
-    /// Whether a provider is read here as it was for the registry: in the same folders, by rules
-    /// that stand where they stood.
-    ///
-    /// # Errors
-    /// Says what is elsewhere, and how to make it known.
-    pub fn holds(&self, setup: &Setup, provider: &str) -> Result<(), String> {
-        let rule = setup.rules.get(provider).ok_or("its rule is gone")?;
-        for (of, folder) in seen(setup, rule) {
-            let own_rules = rule.layer != Layer::BuiltIn;
-            let of_rules = of == CONFIG || of == RULES;
-            let stranger = |known: &BTreeSet<String>| !known.contains(&folder);
-            if self.known.get(&of).is_some_and(stranger) && (own_rules || !of_rules) {
-                let what = if of_rules { "the rules" } else { "the store" };
-                return Err(format!(
-                    "{what} of {provider} that this server reads, {}, are not those of this \
-                     registry; if they are yours, run `axiowl discover {provider}` once with the \
-                     same variables and options",
-                    display_safe(&folder)
-                ));
-            }
+    /// What is seen now. `plain` leaves out what variables say.
+    pub fn now(setup: &Setup, plain: bool) -> Self {
+        let written = |path: &Path| {
+            let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+            path.to_string_lossy().into_owned()
+        };
+        let value = |name: &String| {
+            let value = setup.own_env(name).filter(|_| !plain);
+            (name.clone(), value.map(str::to_owned))
+        };
+        let names = variables(setup.rules.iter().map(AsRef::as_ref));
+        Self {
+            home: setup.world.home().to_owned(),
+            world: setup.common.world.as_deref().map(written),
+            config: written(&setup.config_dir),
+            rules: setup.common.rules.as_deref().map(written),
+            env: match setup.reads_own_env() {
+                true => names.iter().map(value).collect(),
+                false => BTreeMap::new(),
+            },
         }
-        Ok(())
+    }
+
+    /// What is elsewhere now than it was, in words.
+    fn differs(&self, now: &Self) -> Option<String> {
+        let shown = |folder: &Option<String>| match folder {
+            Some(folder) => display_safe(folder),
+            None => "none".into(),
+        };
+        let of = |text: &String| Some(text.clone());
+        let pairs = [
+            ("home", of(&self.home), of(&now.home)),
+            ("world file", self.world.clone(), now.world.clone()),
+            ("rules folder", self.rules.clone(), now.rules.clone()),
+            (CONFIGURATION, of(&self.config), of(&now.config)),
+        ];
+        // A folder that is not there configures nothing.
+        let is_there = |folder: &Option<String>| folder.as_deref().is_some_and(is_folder);
+        let differ = |(what, then, now): &(&str, Option<String>, Option<String>)| {
+            then != now && (*what != CONFIGURATION || is_there(now))
+        };
+        let (what, then, now) = pairs.into_iter().find(differ)?;
+        Some(format!(
+            "this registry was begun with the {what} {}, and here it is {}",
+            shown(&then),
+            shown(&now)
+        ))
+    }
+
+    /// Puts the variables of the ground in the place of those that are set.
+    pub fn lay(&self, env: &mut BTreeMap<String, String>) {
+        for (name, value) in &self.env {
+            match value {
+                Some(value) => env.insert(name.clone(), value.clone()),
+                None => env.remove(name),
+            };
+        }
+    }
+
+    /// The variables that this command has set otherwise, in words.
+    pub fn laid_over(&self, own: impl Fn(&str) -> Option<String>) -> Vec<String> {
+        let shown = |value: &Option<String>| match value {
+            Some(value) => display_safe(value),
+            None => "not set".into(),
+        };
+        let differing = self.env.iter().filter_map(|(name, value)| {
+            let now = own(name);
+            (now != *value).then(|| format!("{name} is {}, and here {}", shown(value), shown(&now)))
+        });
+        differing.collect()
+    }
+
+    /// Writes it, in the place of what is there where that is wanted.
+    fn write(&self, state: &Path, anew: bool) -> io::Result<()> {
+        create_private_dir(state)?;
+        let mut file = tempfile::NamedTempFile::new_in(state)?;
+        file.write_all(&serde_json::to_vec_pretty(self)?)?;
+        file.as_file().sync_all()?;
+        let path = state.join(FILE);
+        match anew {
+            true => file.persist(path).map(drop).map_err(|error| error.error),
+            // Of two that begin at once, the first counts.
+            false => match file.persist_noclobber(path) {
+                Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+                done => done.map(drop).map_err(|error| error.error),
+            },
+        }
     }
 }
 
-/// Notes the folders that a provider is read in.
+fn is_folder(path: &str) -> bool {
+    Path::new(path).is_dir()
+}
+
+/// The variables in the folders that rules read below.
+fn variables<'r>(rules: impl Iterator<Item = &'r LoadedRule>) -> BTreeSet<String> {
+    let roots = rules.flat_map(|rule| rule.rule.roots.values());
+    let folders = roots.flat_map(|root| root.iter());
+    let pieces = folders.flat_map(|folder| folder.pieces());
+    let named = pieces.filter_map(|piece| match piece {
+        Piece::Variable(name) => Some(name.clone()),
+        Piece::Text(_) | Piece::Field(_) => None,
+    });
+    // The home is a word of its own.
+    named.filter(|name| name != "HOME").collect()
+}
+
+/// Refuses what would deliver, prove or merge on another ground.
 ///
 /// # Errors
-/// When the state folder cannot be read or written.
-pub fn note(setup: &Setup, rule: &LoadedRule, adding: Adding) -> Result<(), String> {
-    let ground = Ground::of(&setup.state)?;
-    let mut lines = String::new();
-    for (of, folder) in seen(setup, rule) {
-        let known = ground.known.get(&of);
-        let wanted = match (known, adding) {
-            (None, _) => true,
-            (Some(known), Adding::Always) => !known.contains(&folder),
-            (Some(_), Adding::First) => false,
-        };
-        if wanted {
-            lines.push_str(&format!("{of}\t{folder}\n"));
-        }
-    }
-    if lines.is_empty() {
+/// What is elsewhere, and what to do.
+pub fn hold(setup: &Setup) -> Result<(), Failure> {
+    let Some(ground) = &setup.ground else {
         return Ok(());
-    }
-    let path = setup.state.join(FILE);
-    let append = || {
-        create_private_dir(&setup.state)?;
-        let mut options = private_file_options();
-        // One write at the end of the file: of several processes none cuts another's lines.
-        let mut file = options.append(true).create(true).open(&path)?;
-        file.write_all(lines.as_bytes())
     };
-    append().map_err(|error| format!("{}: {error}", path.display()))
+    match ground.differs(&Ground::now(setup, true)) {
+        None => Ok(()),
+        Some(why) => Err(Failure::new(Exit::Failed, why).hint(MEND)),
+    }
 }
 
-/// The folders of a rule and its provider, as they are seen now.
-fn seen(setup: &Setup, rule: &LoadedRule) -> Vec<(String, String)> {
-    let provider = &rule.rule.provider.value;
-    let written = |path: &Path| {
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-        path.to_string_lossy().replace(['\t', '\n'], " ")
+/// The same, and begins where nothing was begun yet.
+///
+/// # Errors
+/// As [`hold`], and when the state folder cannot be written.
+pub fn begin(setup: &Setup) -> Result<(), Failure> {
+    if setup.ground.is_some() {
+        return hold(setup);
+    }
+    write(setup, false, false)
+}
+
+/// Begins with the places that no variable names.
+///
+/// # Errors
+/// When the state folder cannot be written.
+pub fn begin_plain(setup: &Setup) -> Result<(), Failure> {
+    write(setup, true, false)
+}
+
+/// Makes what is seen now the ground.
+///
+/// # Errors
+/// When the state folder cannot be written.
+pub fn set(setup: &Setup) -> Result<Ground, Failure> {
+    write(setup, false, true)?;
+    Ok(Ground::now(setup, false))
+}
+
+fn write(setup: &Setup, plain: bool, anew: bool) -> Result<(), Failure> {
+    // Which variables there are, the rules say.
+    let whole;
+    let setup = match setup.rules.iter().next() {
+        Some(_) => setup,
+        None => {
+            whole = setup::open(&setup.common)?;
+            &whole
+        }
     };
-    let rules = setup.common.rules.as_deref().map(written);
-    let mut out = vec![
-        (CONFIG.to_owned(), written(&setup.config_dir)),
-        (RULES.to_owned(), rules.unwrap_or_else(|| NONE.to_owned())),
-    ];
-    let homes = homes::of(setup, &setup.world, rule).unwrap_or_default();
-    let folders: BTreeSet<PathBuf> = homes
-        .iter()
-        .flat_map(|home| home_folders(&rule.rule, &home.world))
-        .collect();
-    out.extend(
-        folders
-            .iter()
-            .map(|folder| (provider.clone(), written(folder))),
-    );
-    out
+    let ground = Ground::now(setup, plain);
+    ground.write(&setup.state, anew).map_err(|error| {
+        let path = setup.state.join(FILE);
+        Failure::new(Exit::Failed, format!("{}: {error}", path.display()))
+    })
 }

@@ -17,6 +17,43 @@ pub struct ProviderHome {
     pub world: World,
 }
 
+impl ProviderHome {
+    /// The default one.
+    pub fn default_of(setup: &Setup) -> Self {
+        Self {
+            id: String::new(),
+            world: setup.world.clone(),
+        }
+    }
+}
+
+/// The home that this process's own variables name, where config.yaml has it; else the default
+/// one.
+pub fn named(setup: &Setup, rule: &LoadedRule) -> ProviderHome {
+    let default = ProviderHome::default_of(setup);
+    let configured = configured(setup, &rule.rule.provider.value);
+    if configured.is_empty() {
+        return default;
+    }
+    let own = home_folders(&rule.rule, &setup.own_world());
+    let [own] = own.as_slice() else {
+        return default;
+    };
+    let is_own = |home: &&Home| {
+        let folder = setup.folder(&home.path.value);
+        folder.canonicalize().is_ok_and(|folder| folder == *own)
+    };
+    match configured.iter().find(is_own) {
+        Some(home) => ProviderHome {
+            id: home.id.value.clone(),
+            world: setup
+                .world
+                .at_provider_home(setup.folder(&home.path.value).to_string_lossy()),
+        },
+        None => default,
+    }
+}
+
 /// Every home of a rule's provider, the default one first.
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 use crate::args::{Common, Mcp};
 use crate::caller;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::ground;
 use crate::mcp_http;
 use crate::office;
 use crate::output;
@@ -43,6 +44,7 @@ impl Counter {
     fn open(&self) -> Result<(Setup, Pipeline), String> {
         let setup =
             setup::open_without_rules(&self.common).map_err(|failure| failure.to_string())?;
+        ground::hold(&setup).map_err(|failure| failure.to_string())?;
         let pipeline = office::pipeline(&setup).map_err(|failure| failure.to_string())?;
         Ok((setup, pipeline))
     }

@@ -1,7 +1,6 @@
 //! One scope of discovery: find, merge, write down every decision.
 
 use crate::exit::{Exit, Failure};
-use crate::ground::{self, Adding};
 use crate::homes;
 use crate::setup::Setup;
 use axiowl_discover::{Options, Readings, Report};
@@ -108,9 +107,6 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
     if !options.dry_run {
         let write = || write_down(setup, &report, &merged, options);
         timed(timings, || "write down".into(), write, |()| rows);
-        if let Err(error) = ground::note(setup, rule, Adding::First) {
-            tracing::warn!(%error, "where the provider's store is was not noted");
-        }
     }
     Ok(Pass {
         report,

@@ -2,17 +2,26 @@
 
 use crate::args::{Common, Registry as Arguments, RegistryChange};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::ground;
 use crate::office;
 use crate::setup::{self, Setup};
 use axiowl_lang::nearest::suggest;
 use axiowl_model::{SessionKey, Timestamp, display_safe};
 use axiowl_registry::{Edited, NewAgent};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::SystemTime;
 
 /// Changes one row, or checks the table.
 pub fn run(arguments: &Arguments, common: &Common) -> Outcome {
+    if let RegistryChange::Ground { set } = arguments.change {
+        return stands(set, common);
+    }
     let setup = setup::open_without_rules(common)?;
+    match &arguments.change {
+        RegistryChange::Check => {}
+        _ => ground::begin(&setup)?,
+    }
     let registry = &setup.registry;
     if let RegistryChange::AddAgent { provider, .. } = &arguments.change {
         known(provider, &setup)?;
@@ -53,9 +62,38 @@ pub fn run(arguments: &Arguments, common: &Common) -> Outcome {
         RegistryChange::Enable { target } => registry.set_enabled(target, None, true)?,
         RegistryChange::Disable { target } => registry.set_enabled(target, None, false)?,
         RegistryChange::Remove { target } => registry.remove(target, None)?,
-        RegistryChange::Check => return check(registry),
+        RegistryChange::Check | RegistryChange::Ground { .. } => return check(registry),
     };
     show(&edited);
+    Ok(Exit::Done)
+}
+
+/// Shows what the registry stands on, or makes it what is seen now.
+fn stands(set: bool, common: &Common) -> Outcome {
+    let ground = match set {
+        true => {
+            let setup = setup::open_on_own_ground(common)?;
+            let ground = ground::set(&setup)?;
+            setup.evidence.record("ground_set", json!(ground));
+            Some(ground)
+        }
+        false => setup::open_without_rules(common)?.ground,
+    };
+    let Some(ground) = ground else {
+        crate::output::say!("nothing was begun yet; `axiowl discover` does");
+        return Ok(Exit::Done);
+    };
+    let mut lines = vec![("home", ground.home.clone())];
+    lines.extend(ground.world.clone().map(|file| ("world file", file)));
+    lines.push(("configuration", ground.config.clone()));
+    lines.extend(ground.rules.clone().map(|folder| ("rules", folder)));
+    for (what, folder) in lines {
+        crate::output::say!("{what:<14} {}", display_safe(&folder));
+    }
+    for (name, value) in ground.env.iter() {
+        let value = value.as_deref().unwrap_or("not set");
+        crate::output::say!("{:<14} {}", display_safe(name), display_safe(value));
+    }
     Ok(Exit::Done)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::args::{Common, Send, Wait};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::ground;
 use crate::office::{self, Office};
 use crate::output;
 use crate::setup::{self, Setup};
@@ -16,7 +17,12 @@ use std::io::Read;
 
 /// Sends one message.
 pub fn run(arguments: &Send, common: &Common) -> Outcome {
-    let setup = setup::open_without_rules(common)?;
+    let mut setup = setup::open_without_rules(common)?;
+    if setup.ground.is_none() && !arguments.dry_run {
+        ground::begin(&setup)?;
+        setup = setup::open_without_rules(common)?;
+    }
+    ground::hold(&setup)?;
     let request = SendRequest {
         to: arguments.to.clone(),
         body: body(arguments)?,

@@ -4,6 +4,7 @@ use crate::args::Common;
 use crate::bounds;
 use crate::exit::{Exit, Failure};
 use crate::faults;
+use crate::ground::Ground;
 use crate::shelf::Shelf;
 use axiowl_lang::config::Config;
 use axiowl_lang::layers::{self, RuleSet};
@@ -38,6 +39,10 @@ pub struct Setup {
     pub common: Common,
     /// The folder of the user's configuration.
     pub config_dir: PathBuf,
+    /// What the registry was begun with.
+    pub ground: Option<Ground>,
+    /// The environment of this process.
+    own_env: BTreeMap<String, String>,
     /// The user's own home.
     user_home: PathBuf,
 }
@@ -68,6 +73,36 @@ impl Setup {
         Ok(())
     }
 
+    /// A variable of this process's own environment, whatever the registry stands on; an empty
+    /// one counts as unset.
+    pub fn own_env(&self, name: &str) -> Option<&str> {
+        let value = self.own_env.get(name).map(String::as_str);
+        value.filter(|value| !value.is_empty())
+    }
+
+    /// Whether the examined machine is this one, as this process's environment describes it.
+    pub fn reads_own_env(&self) -> bool {
+        self.common.home.is_none() && self.common.world.is_none()
+    }
+
+    /// This machine as this process's own environment describes it.
+    pub fn own_world(&self) -> World {
+        match self.reads_own_env() {
+            true => self.world.with_env(self.own_env.clone()),
+            false => self.world.clone(),
+        }
+    }
+
+    /// The same with none of the variables that say where a provider keeps something.
+    pub fn plain_world(&self) -> World {
+        let mut env = self.own_env.clone();
+        Ground::now(self, true).lay(&mut env);
+        match self.reads_own_env() {
+            true => self.world.with_env(env),
+            false => self.world.clone(),
+        }
+    }
+
     /// A folder that config.yaml names, `~/` being the user's own home.
     pub fn folder(&self, written: &str) -> PathBuf {
         match written.strip_prefix("~/") {
@@ -75,6 +110,16 @@ impl Setup {
             None => PathBuf::from(written),
         }
     }
+}
+
+/// Opens everything as this process's own environment says, whatever the registry stands on and
+/// also when that cannot be read.
+pub fn open_on_own_ground(common: &Common) -> Result<Setup, Failure> {
+    let own = Own::of_process()?;
+    let config = own.config()?;
+    let rules = load_rules(common, &own, &config, |_| true);
+    let world = own.world(common)?.with_executables(executables(&config));
+    open_on(common, own, config, rules, world, &Known::Nothing, None)
 }
 
 /// Opens everything, with every rule.
@@ -147,8 +192,29 @@ fn open_with(
     world: World,
     known: &Known<'_>,
 ) -> Result<Setup, Failure> {
+    let ground = Ground::of(&own.state(common)?)?;
+    open_on(common, own, config, rules, world, known, ground)
+}
+
+fn open_on(
+    common: &Common,
+    own: Own,
+    config: Config,
+    rules: RuleSet,
+    world: World,
+    known: &Known<'_>,
+    ground: Option<Ground>,
+) -> Result<Setup, Failure> {
     let state = own.state(common)?;
     let registry = Registry::at(&state);
+    let world = match &ground {
+        Some(ground) if common.home.is_none() && common.world.is_none() => {
+            let mut env = own.env.clone();
+            ground.lay(&mut env);
+            world.with_env(env)
+        }
+        _ => world,
+    };
     let mut world = world
         .with_native(axiowl_providers::native_facts())
         .with_state(&state);
@@ -167,6 +233,8 @@ fn open_with(
         evidence,
         common: common.clone(),
         config_dir: own.config_dir,
+        ground,
+        own_env: own.env,
         user_home: own.home,
     })
 }

@@ -2,6 +2,7 @@
 
 use crate::args::{Common, Worker as Arguments};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::ground;
 use crate::office::{self, Office};
 use crate::setup::{self, Setup};
 use axiowl_pipeline::{Ledger, Worker, WorkerError};
@@ -30,6 +31,7 @@ pub fn with<T>(
     ledger: &Ledger,
     work: impl FnOnce(&Worker<'_>) -> Result<T, WorkerError>,
 ) -> Result<T, Failure> {
+    ground::hold(setup)?;
     let office = Office::new(setup)?;
     let edges = office::edges(setup)?;
     let limits = office::limits(&setup.config);

@@ -98,11 +98,12 @@ fn caller_of(client: SocketAddr, server: SocketAddr) -> Result<u32, String> {
     }
 }
 
-/// The folder in which a provider keeps its files: what a variable names, else one below the home.
+/// The folder in which a provider keeps its files: the home that is asked about, else what a
+/// variable names, else one below the user's home.
 fn folder(world: &World, variable: &str, below_home: &str) -> String {
-    match world.env(variable) {
-        Some(folder) => folder.to_owned(),
-        None => format!("{}/{below_home}", world.home()),
+    match (world.provider_home(), world.env(variable)) {
+        (Some(folder), _) | (None, Some(folder)) => folder.to_owned(),
+        (None, None) => format!("{}/{below_home}", world.home()),
     }
 }
 

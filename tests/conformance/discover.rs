@@ -266,7 +266,13 @@ fn c062_all_goes_on_when_one_scope_fails() {
         "axiowl: 1\nprovider: codex\nnonsense: true\n",
     );
     let rules = rules.display().to_string();
-    let run = scene.run(&["--rules", &rules, "discover", "all", "--json"]);
+    // A registry is made by one set of rules.
+    let state = scene.axiowl.path("apart");
+    let apart = state.display().to_string();
+    let words = [
+        "--rules", &rules, "--state", &apart, "discover", "all", "--json",
+    ];
+    let run = scene.axiowl.run(&words);
     assert!(
         run.stderr.contains("the") && run.stderr.contains("codex is broken"),
         "{run}"
@@ -278,7 +284,8 @@ fn c062_all_goes_on_when_one_scope_fails() {
             .any(|line| line["provider"] == "claude_code_cli"),
         "{run}"
     );
-    assert!(scene.table().contains("claude_code_cli:local:"), "{run}");
+    let table = std::fs::read_to_string(state.join("registry/agents.tsv")).expect("table");
+    assert!(table.contains("claude_code_cli:local:"), "{run}");
 
     // A store that cannot be read is its scope's issue, and the later scopes run.
     let database = scene.axiowl.home().join(".codex/state_5.sqlite");

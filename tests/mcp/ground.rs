@@ -1,12 +1,15 @@
 //! A server that is led to a store or to rules of somebody's making proves nothing about the
-//! sessions of a registry that knows other ones.
+//! sessions of a registry that was begun with other ones.
 
-use crate::claude::{CALL, ONE, Scene, meta};
-use crate::host::{Host, below};
-use crate::program::{Axiowl, copy_tree};
+use crate::claude::{CALL, ONE, Scene, TWO, meta};
+use crate::host::{Host, Who, below};
+use crate::program::{Axiowl, ROOT, copy_tree};
 use crate::recorded::Recorded;
 use serde_json::json;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+const VARIABLE: &str = "CLAUDE_CONFIG_DIR";
 
 fn under_claude(axiowl: &Axiowl, change: impl FnOnce(&mut Command)) -> Host {
     let mut command = below(axiowl, axiowl.command(&["mcp"]), "claude");
@@ -14,70 +17,152 @@ fn under_claude(axiowl: &Axiowl, change: impl FnOnce(&mut Command)) -> Host {
     Host::greeting(command, "claude-code")
 }
 
-/// A scene whose registry was made by a person, and a copy of the store in which a call was put.
-fn scene() -> (Scene, std::path::PathBuf) {
-    let scene = Scene::new();
-    let found = scene.0.run(&["discover", "claude_code_cli"]);
-    assert_eq!(found.code, 0, "{found}");
+/// A copy of the store, in which a session makes a call.
+fn made_up(scene: &Scene) -> PathBuf {
     let made_up = scene.0.path("made-up/.claude");
     copy_tree(&scene.0.home().join(".claude"), &made_up);
     scene.calls(ONE);
     let transcript = format!("projects/-p/{ONE}.jsonl");
-    std::fs::rename(
-        scene.0.home().join(".claude").join(&transcript),
-        made_up.join(&transcript),
-    )
-    .expect("moved");
-    (scene, made_up)
+    let from = scene.0.home().join(".claude").join(&transcript);
+    std::fs::rename(from, made_up.join(&transcript)).expect("moved");
+    made_up
+}
+
+fn begun() -> Scene {
+    let scene = Scene::new();
+    let found = scene.0.run(&["discover", "claude_code_cli"]);
+    assert_eq!(found.code, 0, "{found}");
+    scene
+}
+
+fn with(axiowl: &Axiowl, variable: &str, value: &Path, words: &[&str]) -> std::process::Output {
+    let mut command = axiowl.command(words);
+    command.env(variable, value).output().expect("axiowl runs")
+}
+
+fn proven() -> String {
+    format!("claude_code_cli:session:{ONE}")
 }
 
 #[test]
-fn a_variable_that_leads_to_another_store_proves_nothing_until_a_person_discovers_it() {
-    let (scene, made_up) = scene();
-    let whoami = || {
+fn a_variable_that_leads_to_another_store_proves_nothing_until_the_configuration_names_it() {
+    let scene = begun();
+    let made_up = made_up(&scene);
+    let whoami = || -> Who {
         let mut host = under_claude(&scene.0, |command| {
-            command.env("CLAUDE_CONFIG_DIR", &made_up);
+            command.env(VARIABLE, &made_up);
         });
         host.whoami(meta(CALL))
     };
-    let why = whoami().refusal();
-    for part in [
-        "the store of claude_code_cli",
-        "made-up",
-        "axiowl discover claude_code_cli",
-    ] {
-        assert!(why.contains(part), "{part:?} is not in {why}");
+    // A discovery with the variable changes nothing of what it is.
+    for discover in [false, true] {
+        if discover {
+            let words = ["discover", "claude_code_cli"];
+            assert!(with(&scene.0, VARIABLE, &made_up, &words).status.success());
+        }
+        let why = whoami().refusal();
+        for part in [
+            "holds the pending call",
+            VARIABLE,
+            "made-up",
+            "`homes` in config.yaml",
+        ] {
+            assert!(why.contains(part), "{part:?} is not in {why}");
+        }
     }
-    let mut discover = scene.0.command(&["discover", "claude_code_cli"]);
-    let discovered = discover.env("CLAUDE_CONFIG_DIR", &made_up).status();
-    assert!(discovered.expect("axiowl runs").success());
-    assert_eq!(whoami().session(), format!("claude_code_cli:session:{ONE}"));
+    let home = format!(
+        "homes: {{ claude_code_cli: [{{ id: other, path: {} }}] }}\n",
+        made_up.display()
+    );
+    scene.0.write("home/.config/axiowl/config.yaml", home);
+    assert_eq!(whoami().session(), proven());
+}
+
+#[test]
+fn what_the_registry_stands_on_is_shown_and_set_by_a_command_of_its_own() {
+    let scene = begun();
+    let made_up = made_up(&scene);
+    let shown = scene.0.run(&["registry", "ground"]).stdout;
+    assert!(
+        shown.contains("CLAUDE_CONFIG_DIR") && !shown.contains("made-up"),
+        "{shown}"
+    );
+    let set = with(
+        &scene.0,
+        VARIABLE,
+        &made_up,
+        &["registry", "ground", "--set"],
+    );
+    assert!(
+        String::from_utf8_lossy(&set.stdout).contains("made-up"),
+        "{set:?}"
+    );
+    // From now on it is so without the variable too.
+    let who = under_claude(&scene.0, |_| {}).whoami(meta(CALL));
+    assert_eq!(who.session(), proven());
+    // Of no use is what cannot be read, until it is set again.
+    scene.0.write("home/.axiowl/ground.json", "{");
+    let mut host = under_claude(&scene.0, |_| {});
+    host.whoami(meta(CALL)).refused_for("registry ground");
+    assert_eq!(scene.0.run(&["discover", "claude_code_cli"]).code, 1);
+    assert_eq!(scene.0.run(&["registry", "ground", "--set"]).code, 0);
+    assert_eq!(scene.0.run(&["discover", "claude_code_cli"]).code, 0);
+}
+
+#[test]
+fn before_anything_was_begun_no_variable_says_where_a_store_is() {
+    let scene = Scene::new();
+    let empty = scene.0.path("empty");
+    std::fs::create_dir_all(&empty).expect("folder");
+    scene.calls(TWO);
+    let mut host = under_claude(&scene.0, |command| {
+        command.env(VARIABLE, &empty);
+    });
+    assert_eq!(
+        host.whoami(meta(CALL)).session(),
+        format!("claude_code_cli:session:{TWO}")
+    );
+    let shown = scene.0.run(&["registry", "ground"]).stdout;
+    assert!(shown.contains("CLAUDE_CONFIG_DIR not set"), "{shown}");
 }
 
 #[test]
 fn another_home_with_the_state_of_this_one_proves_nothing() {
-    let (scene, made_up) = scene();
+    let scene = begun();
+    let made_up = made_up(&scene);
     let home = made_up.parent().expect("a home").to_path_buf();
     let state = scene.0.path("home/.axiowl");
     let mut host = under_claude(&scene.0, |command| {
         command.arg("--home").arg(&home).arg("--state").arg(&state);
     });
     host.whoami(meta(CALL))
-        .refused_for("the store of claude_code_cli");
+        .refused_for("was begun with the home");
     let mut host = under_claude(&scene.0, |command| {
         command.env("HOME", &home).arg("--state").arg(&state);
     });
     host.whoami(meta(CALL))
-        .refused_for("the store of claude_code_cli");
+        .refused_for("was begun with the home");
+    // And nothing of it is merged, delivered or settled.
+    let (home, state) = (home.display().to_string(), state.display().to_string());
+    let on = |words: &[&str]| {
+        let mut all = vec!["--home", &home, "--state", &state];
+        all.extend(words);
+        let run = scene.0.run(&all);
+        assert!(
+            run.code != 0 && run.stderr.contains("was begun with the home"),
+            "{run}"
+        );
+    };
+    on(&["discover", "claude_code_cli"]);
+    on(&["send", "--to", ONE, "--body", "x"]);
+    on(&["registry", "disable", ONE]);
 }
 
 #[test]
 fn rules_that_stand_elsewhere_name_nobody() {
-    let scene = Scene::new();
+    let scene = begun();
     let axiowl = &scene.0;
-    assert_eq!(axiowl.run(&["discover", "claude_code_cli"]).code, 0);
-    let built_in =
-        std::path::Path::new(crate::program::ROOT).join("rules/claude_code_cli/rule.yaml");
+    let built_in = Path::new(ROOT).join("rules/claude_code_cli/rule.yaml");
     let mut lying = std::fs::read_to_string(built_in).expect("the rule");
     for (honest, dishonest) in [
         ("policy: policy.rhai\n", ""),
@@ -90,23 +175,35 @@ fn rules_that_stand_elsewhere_name_nobody() {
     }
     axiowl.write("evil/claude_code_cli/rule.yaml", lying.clone());
     axiowl.write("config/axiowl/rules/claude_code_cli/rule.yaml", lying);
-    let whoami = |variable: &str, folder: &str| {
-        let mut host = under_claude(axiowl, |command| {
-            command.env(variable, axiowl.path(folder));
-        });
-        host.whoami(json!({ "claudecode/toolUseId": ONE }))
-    };
-    let ways = [("AXIOWL_RULES", "evil"), ("XDG_CONFIG_HOME", "config")];
-    for (variable, folder) in ways {
-        whoami(variable, folder).refused_for("the rules of claude_code_cli");
-    }
-    // The same where a person has it so: the rules are theirs.
-    for (variable, folder) in ways {
-        let mut discover = axiowl.command(&["discover", "claude_code_cli"]);
-        let done = discover.env(variable, axiowl.path(folder)).status();
-        assert!(done.expect("axiowl runs").success());
-        let who = whoami(variable, folder);
-        assert_eq!(who.session(), format!("claude_code_cli:session:{ONE}"));
+    let ways = [
+        ("AXIOWL_RULES", "evil", "the rules folder none"),
+        ("XDG_CONFIG_HOME", "config", "the configuration"),
+    ];
+    for (variable, folder, part) in ways {
+        let folder = axiowl.path(folder);
+        let whoami = || {
+            let mut host = under_claude(axiowl, |command| {
+                command.env(variable, &folder);
+            });
+            host.whoami(json!({ "claudecode/toolUseId": ONE }))
+        };
+        whoami().refused_for(part);
+        for words in [
+            &["discover", "claude_code_cli"][..],
+            &["send", "--to", ONE, "--body", "x"],
+        ] {
+            let run = with(axiowl, variable, &folder, words);
+            let said = String::from_utf8_lossy(&run.stderr).into_owned();
+            assert!(!run.status.success() && said.contains(part), "{said}");
+        }
+        // The same where a person wants it so.
+        assert!(
+            with(axiowl, variable, &folder, &["registry", "ground", "--set"])
+                .status
+                .success()
+        );
+        assert_eq!(whoami().session(), proven());
+        assert_eq!(axiowl.run(&["registry", "ground", "--set"]).code, 0);
     }
 }
 

@@ -101,8 +101,13 @@ impl IdentityVerifier for OpencodeStore {
 }
 
 fn database(world: &World) -> String {
-    let data = folder(world, "XDG_DATA_HOME", ".local/share");
-    format!("{data}/opencode/opencode.db")
+    match world.provider_home() {
+        Some(folder) => format!("{folder}/opencode.db"),
+        None => {
+            let data = folder(world, "XDG_DATA_HOME", ".local/share");
+            format!("{data}/opencode/opencode.db")
+        }
+    }
 }
 
 /// Whether the process that calls is OpenCode at work, which keeps its store open from start to

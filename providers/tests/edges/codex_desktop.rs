@@ -128,13 +128,19 @@ fn owned() -> Value {
 
 /// An app-server that has the rollout open for writing, and no lock.
 fn host(scene: &mut Scene) -> Child {
-    let script = scene.file("host/codex");
+    let program = scene.file("host/codex");
     fs::create_dir_all(scene.file("host")).unwrap();
-    let text = "exec 3>>\"$2\"\necho open\nread -r line\n";
-    fs::write(&script, text).unwrap();
-    let mut child = Command::new("/bin/sh")
-        .arg(&script)
-        .arg("app-server")
+    // A shell by that name; copied by another process, since what this one has open for writing
+    // cannot be run.
+    let shell = fs::canonicalize("/bin/sh").unwrap();
+    let copied = Command::new("cp").arg(shell).arg(&program).status();
+    assert!(copied.unwrap().success());
+    let mut child = Command::new(&program)
+        .args([
+            "-c",
+            "exec 3>>\"$1\"; echo open; read -r line",
+            "app-server",
+        ])
         .arg(&scene.transcript)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -154,6 +154,14 @@ impl World {
         }
     }
 
+    /// The same machine, with another environment.
+    pub fn with_env(&self, env: BTreeMap<String, String>) -> Self {
+        Self {
+            env,
+            ..self.clone()
+        }
+    }
+
     /// The same machine, with somebody who notes what is seen of it.
     pub fn witnessed(&self, witness: Arc<Witness>) -> Self {
         Self {
@@ -209,7 +217,7 @@ impl World {
     }
 
     /// The folder that stands for the roots of a rule's `home`.
-    pub(crate) fn provider_home(&self) -> Option<&str> {
+    pub fn provider_home(&self) -> Option<&str> {
         self.provider_home.as_deref()
     }
 
