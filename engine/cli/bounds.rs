@@ -13,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 /// When there is no such file, it is no world file, or what it names lies elsewhere.
 pub fn read_case(case: &Path) -> Result<WorldSpec, Failure> {
     let file = case.join("world.yaml");
-    let (spec, text) = crate::setup::read_world_text(&file)?;
+    let (spec, text) = crate::own::read_world_text(&file)?;
     let bounds = Bounds::of(case)?;
     let maps = spec.maps.iter().map(|(key, to)| ("maps", key, to));
     let commands = spec.commands.iter().map(|(key, to)| ("commands", key, to));

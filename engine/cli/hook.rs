@@ -6,7 +6,7 @@
 
 use crate::args::{Common, Hook};
 use crate::exit::{Exit, Outcome};
-use crate::setup::Own;
+use crate::own::Own;
 use axiowl_pipeline::EvidenceLog;
 use axiowl_pipeline::identity::marker::{Marker, Markers, Process};
 use axiowl_pipeline::identity::{Door, HostProcess};

@@ -101,7 +101,7 @@ fn reason(row: &AgentRecord) -> String {
 /// that it is known says nothing about support, and neither does a rule.
 fn providers(setup: &Setup, arguments: &List) -> Outcome {
     let snapshot = setup.registry.load()?;
-    let support = crate::support::load(&setup::Own::of_process()?)?;
+    let support = crate::support::load(&crate::own::Own::of_process()?)?;
     let mut keys: Vec<&str> = setup
         .rules
         .iter()

@@ -24,6 +24,7 @@ mod memo;
 mod message;
 mod office;
 mod output;
+mod own;
 mod pass;
 mod progress;
 mod registry;

@@ -2,7 +2,8 @@
 
 use crate::args::Common;
 use crate::exit::{Exit, Failure};
-use crate::setup::{EMBEDDED, Own};
+use crate::own::Own;
+use crate::setup::EMBEDDED;
 use axiowl_lang::config::Config;
 use axiowl_lang::layers::Sources;
 use axiowl_registry::{create_private_dir, private_file_options};

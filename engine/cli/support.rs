@@ -1,7 +1,8 @@
 //! The support matrix in force: the built-in one, with the user's `support.yaml` over it.
 
 use crate::exit::{Exit, Failure};
-use crate::setup::{Own, SUPPORT};
+use crate::own::Own;
+use crate::setup::SUPPORT;
 use axiowl_lang::diag::Diagnostic;
 use axiowl_lang::support::Support;
 

@@ -248,7 +248,7 @@ fn text(path: &Path) -> Result<String, Failure> {
 }
 
 fn candidates(setup: &Setup, launch: &Launch) -> Result<Vec<Candidate>, Failure> {
-    let support = crate::support::load(&setup::Own::of_process()?)?;
+    let support = crate::support::load(&crate::own::Own::of_process()?)?;
     let clients = axiowl_providers::clients(&setup.world, launch).into_iter();
     clients
         .map(|client| {

@@ -5,7 +5,7 @@ use crate::args::Common;
 use crate::exit::{Exit, Outcome};
 use crate::faults::Faults;
 use crate::output;
-use crate::setup::Own;
+use crate::own::Own;
 use crate::verdicts;
 use axiowl_lang::layers;
 use axiowl_lang::load::LoadedRule;

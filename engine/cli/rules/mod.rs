@@ -27,7 +27,8 @@ mod watch;
 
 use crate::args::Common;
 use crate::exit::{Exit, Failure, Outcome};
-use crate::setup::{self, Own};
+use crate::own::Own;
+use crate::setup;
 use crate::shelf::Shelf;
 use args::{Action, Rules};
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use super::{rule_folders, short};
 use crate::exit::{Exit, Failure, Outcome};
-use crate::setup::Own;
+use crate::own::Own;
 use crate::shelf::{Given, Trust};
 use axiowl_lang::load::{Layer, RuleFolder};
 use axiowl_lang::trust;
