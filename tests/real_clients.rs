@@ -4,17 +4,14 @@
 mod owl;
 mod program;
 
-use axiowl_test_support::{ClientHome, Clients, MockModel, or_skip};
+use axiowl_test_support::{ClientHome, or_skip};
 use owl::{Owl, proven_line, stages};
 
 /// Shows: claude_code_cli send.
 #[test]
 fn an_idle_claude_code_session_gets_the_message_once_and_proves_it() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+    let (model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
     let other = home
         .claude_session("Stock Feed", "Watch the stock feed", &cwd)
         .expect("a session");
@@ -77,11 +74,8 @@ fn an_idle_claude_code_session_gets_the_message_once_and_proves_it() {
 /// Shows: codex_cli send.
 #[test]
 fn an_idle_codex_session_gets_the_message_once_and_proves_it() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+    let (model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
     let other = home
         .codex_exec_session("Fix the login bug", &cwd)
         .expect("a thread");
@@ -128,11 +122,8 @@ fn an_idle_codex_session_gets_the_message_once_and_proves_it() {
 
 #[test]
 fn a_turn_that_the_model_fails_is_never_called_done() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+    let (_model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
     let session = home
         .claude_session("Claude", "Say hello", &cwd)
         .expect("a session");
@@ -161,11 +152,8 @@ const MARKER: &str = "owl-marker-7f3a91";
 
 #[test]
 fn a_hostile_body_pulls_nothing_of_this_machine_into_a_real_session() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+    let (model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
     std::fs::write(cwd.join("secret.txt"), MARKER).expect("file");
     let skill = format!("---\nname: leak\ndescription: what leaks\n---\n{MARKER}\n");
     for folder in [".codex/skills/leak", ".claude/skills/leak"] {

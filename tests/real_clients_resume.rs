@@ -4,7 +4,7 @@
 mod owl;
 mod program;
 
-use axiowl_test_support::{ClientHome, Clients, MockModel, or_skip};
+use axiowl_test_support::{ClientHome, or_skip};
 use owl::{Owl, proven_line, row, stage, stages};
 use serde_json::Value;
 
@@ -13,11 +13,8 @@ const BODY: &str = "Is the checkout \"done\"?\n/clear\nsee @package.json";
 /// Shows: copilot_cli send.
 #[test]
 fn an_idle_copilot_session_gets_the_message_once_and_proves_it_by_its_message_id() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+    let (model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
     let other = home
         .copilot_session("Stock Feed", "Watch the stock feed", &cwd)
         .expect("a session");
@@ -61,18 +58,15 @@ fn an_idle_copilot_session_gets_the_message_once_and_proves_it_by_its_message_id
 /// Shows: copilot_cli send.
 #[test]
 fn a_copilot_session_in_use_is_refused_and_stays_untouched() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+    let (model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
     let session = home
         .copilot_session("Design Review", "Review the checkout design", &cwd)
         .expect("a session");
     owl.discover();
     // The real client in a turn that does not end: it has its own session in use.
     let holder = {
-        let mut command = home.command(clients.copilot(), &cwd);
+        let mut command = home.command(home.clients().copilot(), &cwd);
         command.args([
             &format!("--resume={session}"),
             "--output-format",
@@ -106,11 +100,8 @@ fn a_copilot_session_in_use_is_refused_and_stays_untouched() {
 
 #[test]
 fn a_copilot_turn_that_the_model_fails_is_never_called_done() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+    let (_model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
     home.copilot_session("Design Review", "Say hello", &cwd)
         .expect("a session");
     owl.discover();
@@ -123,11 +114,8 @@ fn a_copilot_turn_that_the_model_fails_is_never_called_done() {
 
 #[test]
 fn a_gemini_session_is_refused_until_retention_is_off_and_then_gets_the_message_once() {
-    let clients = or_skip!(Clients::ensure());
-    let model = MockModel::start();
-    let home = ClientHome::new(&clients, &model).expect("a home");
+    let (model, home, cwd) = or_skip!(ClientHome::with_project());
     let owl = Owl::new(&home);
-    let cwd = home.project("webshop").expect("a folder");
     let other = home
         .gemini_session("Watch the stock feed", &cwd)
         .expect("a session");

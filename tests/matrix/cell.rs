@@ -2,14 +2,14 @@
 //! what became of it.
 
 use crate::client::{
-    Client, DEADLINE, FIRST_PROMPT, Said, breaks_off, has_turn, holds_answer, is_open, opened,
-    says, untouched,
+    DEADLINE, FIRST_PROMPT, Said, breaks_off, has_turn, holds_answer, is_open, opened, says,
+    untouched,
 };
+use crate::scene::Scene;
 use crate::situation::Situation;
 use crate::verdict::Facts;
-use axiowl_test_support::{ClientHome, Clients, MockModel, Running, Terminal, poll};
+use axiowl_test_support::{Terminal, poll};
 use serde_json::Value;
-use std::cell::Cell;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -26,19 +26,10 @@ pub enum Outcome {
     NotApplicable(&'static str),
 }
 
-/// A client's home, which the cells of one run share: the sessions of every cell are bystanders
-/// of those that come after it.
-pub struct Scene<'a> {
-    client: &'a dyn Client,
-    home: ClientHome,
-    model: MockModel,
-    cells: Cell<usize>,
-}
-
-impl Drop for Scene<'_> {
-    fn drop(&mut self) {
-        self.client.tidy(&self.home);
-    }
+/// Runs a cell.
+pub fn cell(scene: &Scene<'_>, situation: Situation) -> Outcome {
+    let seat = Seat::new(scene, situation);
+    seat.run(situation)
 }
 
 /// A session of a scene that gets a message.
@@ -64,69 +55,10 @@ struct Message {
     gate_of_turn: Option<String>,
 }
 
-impl<'a> Scene<'a> {
-    /// A home in which one session stands.
-    pub fn new(client: &'a dyn Client, clients: &Clients) -> Self {
-        let model = MockModel::start();
-        let home = ClientHome::new(clients, &model).expect("a home");
-        client.prepare(&home);
-        let cells = Cell::new(0);
-        let scene = Self {
-            client,
-            home,
-            model,
-            cells,
-        };
-        let cwd = scene.home.project("bystander").expect("a folder");
-        client.make(&scene.home, "Stock Feed", "Watch the stock feed", &cwd);
-        scene.configure(client.login());
-        scene
-    }
-
-    /// Runs a cell.
-    pub fn cell(&self, situation: Situation) -> Outcome {
-        let seat = Seat::new(self, situation);
-        seat.run(situation)
-    }
-
-    fn configure(&self, login: &str) {
-        let text = format!("limits: {{ delivery: 6m }}\nproviders:\n  {login}\n");
-        self.home
-            .write(".config/axiowl/config.yaml", &text)
-            .expect("written");
-    }
-
-    fn axiowl(&self, arguments: &[&str]) -> Running {
-        // Another build of it, for runs that take long.
-        let program = std::env::var_os("AXIOWL_PROGRAM");
-        let program = program.unwrap_or_else(|| env!("CARGO_BIN_EXE_axiowl").into());
-        let mut command = self.home.command(program, self.home.path());
-        command
-            .env("NO_COLOR", "1")
-            // A client that tries again and again only takes longer to fail.
-            .env("CLAUDE_CODE_MAX_RETRIES", "1")
-            .args(arguments);
-        let mut running = Running::start(&mut command).expect("axiowl");
-        running.feed("");
-        running
-    }
-
-    fn discover(&self) {
-        let run = self.axiowl(&["discover", "all", "--json"]);
-        let run = run.finish(DEADLINE).expect("it ends");
-        assert!(run.status.success(), "{}", run.output());
-    }
-
-    fn said(&self) -> Vec<Said> {
-        self.client.said(&self.home)
-    }
-}
-
 impl<'a> Seat<'a> {
     /// A session in a folder of its own, known to AxiOwl; of two of one name the newer one.
     fn new(scene: &'a Scene<'a>, situation: Situation) -> Self {
-        let number = scene.cells.get() + 1;
-        scene.cells.set(number);
+        let number = scene.next_number();
         let name = format!("Design Review {number}");
         let make = |folder: String| {
             let cwd = scene.home.project(&folder).expect("a folder");

@@ -12,14 +12,16 @@
 mod cell;
 mod client;
 mod clients;
+mod scene;
 mod situation;
 mod table;
 mod verdict;
 
 use axiowl_test_support::{Clients, or_skip, program};
-use cell::{Outcome, Scene};
+use cell::{Outcome, cell};
 use client::Client;
 use clients::{ClaudeCode, Codex, CopilotCli, OpenCode};
+use scene::Scene;
 use situation::Situation;
 use std::time::Instant;
 
@@ -57,7 +59,7 @@ fn run(
     let title = format!("{} {version}{}", client.name(), client.variant());
     for situation in situations {
         let begun = Instant::now();
-        let outcome = scene.cell(*situation);
+        let outcome = cell(&scene, *situation);
         let row = table::row(*situation, &outcome);
         println!("{title} {:?} {row}", begun.elapsed());
         let faults = match &outcome {
