@@ -288,6 +288,21 @@ fn words_about_an_interruption_do_not_break_off_a_claude_turn() {
         "user",
         json!({ "isSidechain": true, "message": { "role": "user", "content": content } }),
     ));
+    // Typed by somebody, with a picture beside it, or put in by the client.
+    for more in [
+        json!({ "origin": { "kind": "human" } }),
+        json!({ "isMeta": true }),
+    ] {
+        let content = json!([{ "type": "text", "text": words }]);
+        let mut record = claude(
+            "user",
+            json!({ "message": { "role": "user", "content": content } }),
+        );
+        for (name, value) in more.as_object().expect("a field") {
+            record[name] = value.clone();
+        }
+        home.append(&record);
+    }
     let quoted = json!([{ "type": "tool_result", "content": words }]);
     home.append(&claude(
         "user",

@@ -88,7 +88,7 @@ fn delivering() -> Vec<Box<dyn Edge>> {
 
 /// The text of the extension by which an open session of Copilot CLI takes messages; its place is
 /// `extensions/axiowl/extension.mjs` in Copilot's folder, and Copilot runs it where
-/// `experimental` is set in its `settings.json` (`providers/copilot-vscode.md` C1c).
+/// its `settings.json` switches extensions on, or all experiments (`providers/copilot-vscode.md` C1c).
 pub const COPILOT_EXTENSION: &str = copilot_cli::door::EXTENSION;
 
 /// What native code answers to rules.

@@ -171,7 +171,7 @@ fn a_door_into_open_sessions_comes_as_a_file_of_its_own_and_goes_again() {
     );
     let settings = read(&axiowl, ".copilot/settings.json");
     assert!(
-        settings.contains("// mine") && settings.contains("\"experimental\": true"),
+        settings.contains("// mine") && settings.contains("\"EXTENSIONS\": true"),
         "{settings}"
     );
     let with = others(&axiowl);
@@ -221,7 +221,7 @@ fn an_older_door_of_ours_is_renewed_and_listens_where_the_state_is() {
 #[test]
 fn a_switch_that_its_user_set_otherwise_is_left() {
     let (axiowl, _) = with_copilot();
-    let settings = "{ \"experimental\": false }";
+    let settings = "{ \"enabledFeatureFlags\": { \"EXTENSIONS\": false } }";
     axiowl.write("home/.copilot/settings.json", settings);
     let before = others(&axiowl);
     ok(&axiowl, &["install", "copilot", "--yes"]);

@@ -36,6 +36,9 @@ pub enum Why {
     /// Something else stands where the entry belongs.
     #[error("`{0}` is there already, and AxiOwl did not write it")]
     Foreign(String),
+    /// A file that was to be ours as a whole is somebody else's.
+    #[error("another text is there already, and AxiOwl did not write it")]
+    ForeignFile,
     /// A part of the path is no table or list.
     #[error("`{0}` is not {1}")]
     Shape(String, &'static str),
@@ -75,6 +78,10 @@ impl Refusal {
             }
             Why::Damaged(_) | Why::Twice(_) => "mend the file, then run this again",
             Why::Foreign(_) => "remove that entry, or keep it and leave this client out",
+            Why::ForeignFile => {
+                "move that file away, or keep it and leave this client out; what you changed in it \
+                 yourself would be lost"
+            }
             Why::Shape(..) | Why::NotAlone(_) => {
                 "add the entry by hand; `--dry-run --json` prints it"
             }

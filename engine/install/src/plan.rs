@@ -2,7 +2,7 @@
 
 use crate::error::{Refusal, Why};
 use crate::file::Snapshot;
-use crate::recipe::{ConfigFile, Entry, Recipe};
+use crate::recipe::{ConfigFile, Entry, Format, Recipe};
 use crate::record::{Added, Changed, Record, Records, digest};
 use crate::text::{Document, Found};
 use std::path::PathBuf;
@@ -161,6 +161,7 @@ impl Plan {
             let what = match document.find(entry)? {
                 Found::Same => What::Keeps,
                 Found::Other(_) if entry.part.yields() => What::Keeps,
+                Found::Other(_) if file.format == Format::Whole => return Err(Why::ForeignFile),
                 Found::Other(_) => return Err(Why::Foreign(entry.shown())),
                 Found::Absent => {
                     let (new, made) = document.add(entry)?;

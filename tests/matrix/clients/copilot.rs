@@ -39,8 +39,11 @@ impl Client for CopilotCli {
         if self.with_extension {
             let file = ".copilot/extensions/axiowl/extension.mjs";
             home.write(file, COPILOT_EXTENSION).expect("written");
-            home.write(".copilot/settings.json", "{\"experimental\":true}")
-                .expect("written");
+            home.write(
+                ".copilot/settings.json",
+                "{\"enabledFeatureFlags\":{\"EXTENSIONS\":true}}",
+            )
+            .expect("written");
         }
     }
 

@@ -99,8 +99,8 @@ pub(super) fn opencode(world: &World, launch: &Launch) -> Client {
 }
 
 /// `providers/copilot-vscode.md` A.1, C1c and D1: a hook of the user puts the session into the
-/// call; an extension lets messages into open sessions, and is loaded by a client whose
-/// experimental features are on.
+/// call; an extension lets messages into open sessions, and is loaded by a client that has
+/// extensions switched on. The file's `experimental` does so too, with everything else behind it.
 pub(super) fn copilot(world: &World, launch: &Launch) -> Client {
     let folder = folder(world, "COPILOT_HOME", ".copilot");
     let server = with(typed("local", launch), json!({ "tools": ["*"] }));
@@ -110,7 +110,11 @@ pub(super) fn copilot(world: &World, launch: &Launch) -> Client {
     let config = folder.join("mcp-config.json");
     let before_calls = folder.join("hooks/axiowl.json");
     let extension = Entry::whole(Part::Door, door::extension(launch.state()));
-    let extensions = Entry::key(Part::Switch, &["experimental"], json!(true));
+    let extensions = Entry::key(
+        Part::Switch,
+        &["enabledFeatureFlags", "EXTENSIONS"],
+        json!(true),
+    );
     let files = vec![
         servers(config, Format::Json, "mcpServers", server),
         hooks(before_calls, Format::Json, "preMcpToolCall", hook),
@@ -140,7 +144,7 @@ pub(super) fn copilot(world: &World, launch: &Launch) -> Client {
         folders: vec![folder],
         notes: &[
             "sessions that are open already load hook and extension when they are opened again",
-            "the extension needs Copilot's experimental features; where `experimental` is set to false it stays so, and open sessions take no messages",
+            "of Copilot's experimental features only the extensions are switched on; where `enabledFeatureFlags.EXTENSIONS` is set to false it stays so, and open sessions take no messages",
             "it keeps approvals for each folder, so a headless run of your own needs `--allow-tool=axiowl`; AxiOwl's deliveries pass it",
         ],
         ..client("copilot", "Copilot CLI", files)
