@@ -75,6 +75,31 @@ fn a_real_sub_agent_of_claude_code_speaks_as_itself_for_its_session() {
     assert!(file.is_file(), "{} is not there", file.display());
 }
 
+#[test]
+fn a_real_gemini_session_is_known_by_the_hook_that_its_program_runs() {
+    let clients = or_skip!(Clients::ensure());
+    let model = MockModel::start();
+    let home = ClientHome::new(&clients, &model).expect("a home");
+    let installed = axiowl(&home, &["install", "gemini_cli", "--yes"]);
+    assert_eq!(installed.code, 0, "{installed}");
+    let cwd = home.project("webshop").expect("a folder");
+    let session = home
+        .gemini_session("@@tool mcp_axiowl_axiowl_whoami {}", &cwd)
+        .expect("a session");
+    let proven = callers(&home, "caller_proven");
+    let refused = callers(&home, "caller_refused");
+    let [line] = &proven[..] else {
+        panic!("{proven:?} {refused:?}");
+    };
+    assert_eq!(
+        (&line["agent_id"], &line["class"]),
+        (
+            &json!(format!("gemini_cli:local:gemini_cli:session:{session}")),
+            &json!("hook_marker")
+        )
+    );
+}
+
 /// Shows: claude_code_cli reply.
 #[test]
 fn a_real_codex_turn_asks_a_real_claude_code_session_and_gets_its_answer() {

@@ -9,7 +9,7 @@ mod program;
 use axiowl_test_support::{ClaudeTui, Clients, DriveError, Skip, or_skip, poll};
 use installed::callers;
 use installed::scene::Scene;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -140,4 +140,73 @@ fn a_session_that_a_real_terminal_picks_calls_as_itself() {
     newer.press("Enter").expect("pressed");
     newer.turned_to(&session).expect("picked");
     assert_eq!(calls_as_itself(&scene, &newer), session);
+}
+
+/// Everything that another session's shell can read of a call that waits is enough to repeat it,
+/// and not to be believed.
+#[test]
+fn a_call_that_waits_for_its_user_is_not_made_by_the_shell_of_another_session() {
+    let clients = or_skip!(Clients::ensure());
+    let scene = Scene::new(&clients);
+    let (home, cwd) = (&scene.home, &scene.cwd);
+    let victim = or_skip!(there(home.claude_tui_with("Waiting Session", cwd, &[])));
+    let bash = ["--allowedTools", "Bash"];
+    let other = or_skip!(there(home.claude_tui_with("Other Session", cwd, &bash)));
+    victim
+        .type_line("@@tool mcp__axiowl__axiowl_whoami {}")
+        .expect("typed");
+    let waits = poll(PATIENT, || {
+        (victim.record()["status"] == "waiting").then_some(())
+    });
+    assert!(waits.is_some(), "{}", victim.screen());
+    let call = poll(PATIENT, || recorded(&scene).into_keys().next());
+    let call = call.expect("a call that waits");
+
+    let greeting = json!({ "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": { "name": "claude-code", "version": "2.1.332" } });
+    let params = json!({ "name": "axiowl_whoami", "arguments": {},
+        "_meta": { "claudecode/toolUseId": call } });
+    let lines = [
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": greeting }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params }),
+    ];
+    let lines = lines.map(|line| format!("{line}\n")).concat();
+    home.write("repeated", &lines).expect("requests");
+    // The pipe stays open until the answer is there.
+    let (open, answers) = (home.path().join("open"), home.path().join("answers"));
+    let made = std::process::Command::new("mkfifo").arg(&open).status();
+    assert!(made.expect("mkfifo runs").success());
+    let held = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&open);
+    let script = format!(
+        "cat '{0}/repeated' '{0}/open' | '{1}' mcp >'{0}/answers'\n",
+        home.path().display(),
+        env!("CARGO_BIN_EXE_axiowl")
+    );
+    let script = home.write("repeat.sh", &script).expect("a script");
+    let command = json!({ "command": format!("/bin/sh {}", script.display()) });
+    other
+        .type_line(&format!("@@tool Bash {command}"))
+        .expect("typed");
+    let said = poll(PATIENT, || {
+        let said = std::fs::read_to_string(&answers).ok()?;
+        said.contains("\"id\":2").then_some(said)
+    });
+    drop(held);
+    let said = said.unwrap_or_else(|| panic!("no answer: {}", other.screen()));
+    assert!(said.contains("sender_identity_conflict"), "{said}");
+    assert!(answered(&scene).0.is_empty(), "{said}");
+
+    // The user approves, and the session's own call goes through as itself.
+    victim.press("Enter").expect("pressed");
+    let proven = poll(PATIENT, || answered(&scene).0.into_iter().next());
+    let proven = proven.unwrap_or_else(|| panic!("nobody called: {}", victim.screen()));
+    let agent = format!(
+        "claude_code_cli:local:claude_code_cli:session:{}",
+        victim.session_id()
+    );
+    assert_eq!(proven["agent_id"], agent.as_str(), "{proven}");
 }

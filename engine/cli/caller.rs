@@ -86,20 +86,19 @@ fn find(setup: &Setup, call: &CallContext) -> Result<ProvenSender, String> {
             ));
         }
     };
-    let mends: Vec<&str> = claimed
-        .iter()
-        .filter_map(|claim| claim.mend.as_deref())
-        .collect();
-    let mended = |why: String| match mends.first() {
-        Some(mend) => format!("refused: {why}; {mend}"),
-        None => format!("refused: {why}"),
-    };
-    let confirmed = confirm(setup, call, &claimed)
-        .map_err(|why| mended(why + led_elsewhere(setup, call).as_str()))?;
-    let (sender, spent) = settle(setup, call, confirmed).map_err(mended)?;
+    let refused = |why: String| format!("refused: {why}");
+    let confirmed = confirm(setup, call, &claimed).map_err(|(why, mend)| {
+        // Who is led to another store has nothing to mend in the client.
+        let led = led_elsewhere(setup, call);
+        refused(match mend.filter(|_| led.is_empty()) {
+            Some(mend) => format!("{why}; {mend}"),
+            None => why + led.as_str(),
+        })
+    })?;
+    let (sender, spent) = settle(setup, call, confirmed).map_err(refused)?;
     // Last, so that a call which is refused may be made again.
     if let Some(spent) = spent {
-        spend(&setup.state, &spent, call.received).map_err(|why| mended(why.to_string()))?;
+        spend(&setup.state, &spent, call.received).map_err(|why| refused(why.to_string()))?;
     }
     Ok(sender)
 }
@@ -111,15 +110,16 @@ struct Confirmed<'c> {
     key: SessionKey,
 }
 
-/// Asks the verifiers. Claims that rest on one verifier ask it once: a marker is used once.
+/// Asks the verifiers. Claims that rest on one verifier ask it once: a marker is used once. The
+/// error has what a rule knows to mend its proof by, where a verifier refused.
 fn confirm<'c>(
     setup: &Setup,
     call: &CallContext,
     claimed: &'c [Claim],
-) -> Result<Vec<Confirmed<'c>>, String> {
+) -> Result<Vec<Confirmed<'c>>, (String, Option<&'c str>)> {
     let verifiers = axiowl_providers::verifiers();
     let mut asked: BTreeMap<(&str, Option<&str>, String), Result<Caller, String>> = BTreeMap::new();
-    let (mut confirmed, mut refusals) = (Vec::new(), Vec::new());
+    let (mut confirmed, mut refusals, mut mend) = (Vec::new(), Vec::new(), None);
     for claim in claimed {
         let value = claim.value.as_deref();
         let provider = claim.provider.as_str();
@@ -145,6 +145,7 @@ fn confirm<'c>(
                 .or_insert_with(|| verifier.verify(&home.world, call, value))
                 .clone()
         };
+        let mut native = || native().inspect_err(|_| mend = mend.or(claim.mend.as_deref()));
         match native().and_then(|caller| Ok((key(setup, claim, &caller.session)?, caller))) {
             Ok((key, caller)) => confirmed.push(Confirmed { claim, caller, key }),
             Err(why) if !refusals.contains(&why) => refusals.push(why),
@@ -153,7 +154,7 @@ fn confirm<'c>(
     }
     match confirmed.is_empty() {
         false => Ok(confirmed),
-        true => Err(refusals.join("; ")),
+        true => Err((refusals.join("; "), mend)),
     }
 }
 

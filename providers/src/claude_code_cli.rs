@@ -10,7 +10,7 @@ mod inbox;
 mod live;
 #[cfg(target_os = "linux")]
 mod queue;
-mod records;
+pub(crate) mod records;
 mod stream;
 mod verdict;
 

@@ -16,11 +16,12 @@ use crate::processes;
 use axiowl_pipeline::identity::marker::digest;
 use axiowl_pipeline::identity::{CallContext, Door, HostProcess, IdentityVerifier};
 use axiowl_sources::World;
+use memchr::{memchr, memmem, memrchr};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -33,8 +34,15 @@ const LAG: Duration = Duration::from_secs(5);
 const GLANCE: Duration = Duration::from_millis(15);
 /// Records of running processes and lists of them are small.
 const LARGEST: u64 = 1 << 20;
+/// What to do where a client is behind something that it started.
+const DIRECTLY: &str = "let the client's configuration name axiowl itself, without a shell or \
+                        another program between them";
 /// The end of a transcript in which a pending call stands.
 const TAIL: u64 = 1 << 20;
+/// How much of it is looked at where a call is not there by [`SOON`]: another tool of the same
+/// turn may have answered with whole pictures since.
+const FAR: [u64; 2] = [8 << 20, 64 << 20];
+const SOON: Duration = Duration::from_secs(1);
 
 /// All verifiers of real providers.
 pub(crate) fn verifiers() -> Vec<Box<dyn IdentityVerifier>> {
@@ -128,18 +136,14 @@ fn comes_from(call: &CallContext, pid: u32) -> bool {
     call.host.is_empty() || call.host.iter().any(|process| process.pid == pid)
 }
 
-/// Whether a process runs a program, by the files it runs and not by what it calls itself:
-/// `told` is asked about the executable and, where that is given a script, about the script.
-fn is_program(process: &HostProcess, told: impl Fn(&Path) -> bool) -> bool {
-    let executable = processes::program_of(process.pid);
-    let arguments = processes::command_line(process.pid);
-    // `node --flag … script`: the script is the first argument that is no flag.
-    let script = arguments.iter().skip(1).find(|one| !one.starts_with('-'));
-    let script = script.map(PathBuf::from).filter(|path| path.is_absolute());
-    executable
-        .iter()
-        .chain(script.iter())
-        .any(|path| told(path))
+/// The process that the call comes from, where that is what proves it. Anything between a client
+/// and this server could be anybody's, so it has to be the client itself.
+fn nearest(call: &CallContext) -> Result<&HostProcess, String> {
+    call.host.first().ok_or_else(|| {
+        "this system does not tell which process calls, and nothing else tells this client's \
+         sessions from whoever imitates one"
+            .to_owned()
+    })
 }
 
 /// The last part of a path.
@@ -165,16 +169,24 @@ fn wait_for<T>(
     }
 }
 
-/// The whole lines at the end of a file, at most [`TAIL`] bytes of them.
-fn tail(path: &Path) -> io::Result<Vec<u8>> {
+/// Looks for a call that its provider writes down about now, in so many bytes at the end of its
+/// transcripts: in few again and again, and in many once.
+fn wait_for_record<T>(call: &CallContext, mut look: impl FnMut(u64) -> Option<T>) -> Option<T> {
+    wait_for(call, SOON, || look(TAIL))
+        .or_else(|| FAR.iter().find_map(|reach| look(*reach)))
+        .or_else(|| wait_for(call, LAG.saturating_sub(SOON), || look(TAIL)))
+}
+
+/// The whole lines at the end of a file, in at most so many bytes.
+fn tail(path: &Path, reach: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
-    let start = length.saturating_sub(TAIL);
+    let start = length.saturating_sub(reach);
     file.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
-    file.take(TAIL).read_to_end(&mut bytes)?;
+    file.take(reach).read_to_end(&mut bytes)?;
     if start > 0 {
-        let cut = bytes.iter().position(|byte| *byte == b'\n');
+        let cut = memchr(b'\n', &bytes);
         bytes.drain(..cut.map_or(bytes.len(), |at| at + 1));
     }
     Ok(bytes)
@@ -182,9 +194,17 @@ fn tail(path: &Path) -> io::Result<Vec<u8>> {
 
 /// The records of some lines that hold a text.
 fn records_with<'a>(lines: &'a [u8], text: &'a str) -> impl Iterator<Item = Value> + 'a {
-    let needle = text.as_bytes();
-    lines
-        .split(|byte| *byte == b'\n')
-        .filter(move |line| line.windows(needle.len()).any(|window| window == needle))
-        .filter_map(|line| serde_json::from_slice(line).ok())
+    let mut from = 0;
+    let finder = memmem::Finder::new(text.as_bytes());
+    let lines = std::iter::from_fn(move || {
+        let at = from + finder.find(lines.get(from..)?)?;
+        let start = memrchr(b'\n', &lines[..at]).map_or(0, |end| end + 1);
+        let end = memchr(b'\n', &lines[at..]).map_or(lines.len(), |end| at + end);
+        from = end + 1;
+        Some(&lines[start..end])
+    });
+    lines.filter_map(|line| serde_json::from_slice(line).ok())
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,6 +16,7 @@ use crate::follow;
 use crate::ground::{self, Ground, not_now};
 use crate::loopback::Server;
 use crate::one_turn::Turn;
+use crate::processes;
 use crate::version;
 use axiowl_pipeline::edge::{
     Delivery, Edge, EdgeContext, EdgeError, Finding, Liveness, Progress, Target,
@@ -26,6 +27,22 @@ use std::path::Path;
 
 const RUN: &str = "opencode run --session, message on standard input";
 const SERVER: &str = "HTTP of the running opencode server (prompt_async)";
+
+/// Names of its program, on disk and beside its desktop window.
+const PROGRAMS: [&str; 4] = ["opencode", ".opencode", "opencode-cli", "opencode.exe"];
+/// Packages whose programs it is.
+const PACKAGES: [&str; 2] = ["opencode-ai", "@opencode-ai"];
+
+/// Whether a process runs OpenCode's own program. Having its store open makes nobody OpenCode.
+pub(crate) fn is_opencode(pid: u32) -> bool {
+    processes::runs_program(pid, |path| {
+        let parts = || path.iter().filter_map(|part| part.to_str());
+        parts()
+            .next_back()
+            .is_some_and(|name| PROGRAMS.contains(&name))
+            || parts().any(|part| PACKAGES.contains(&part))
+    })
+}
 
 /// The edge of `opencode_cli`.
 pub(crate) struct OpencodeCli;

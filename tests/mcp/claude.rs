@@ -56,7 +56,11 @@ impl Scene {
     }
 
     fn record(&self, pid: u32, session: &str, start: &str) {
-        let record = json!({ "pid": pid, "sessionId": session, "procStart": start });
+        let record = json!({ "pid": pid, "sessionId": session, "procStart": start, "pidDomain": domain("") });
+        self.written(pid, &record);
+    }
+
+    fn written(&self, pid: u32, record: &Value) {
         let path = format!("home/.claude/sessions/{pid}.json");
         self.0.write(&path, record.to_string());
     }
@@ -76,6 +80,13 @@ impl Scene {
     fn forget(&self) {
         std::fs::remove_dir_all(self.0.path("home/.axiowl/calls")).expect("calls were noted");
     }
+}
+
+/// The processes that a number stands for, as Claude Code writes it.
+fn domain(other: &str) -> String {
+    let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let namespace = std::fs::read_link("/proc/self/ns/pid").expect("a namespace");
+    format!("linux:{}:{}{other}", machine.trim(), namespace.display())
 }
 
 /// When a process started, as the system counts it.
@@ -184,6 +195,28 @@ fn what_is_no_pending_call_of_exactly_one_session_is_refused() {
 }
 
 #[test]
+fn a_call_is_found_behind_the_large_result_of_another_one() {
+    let scene = Scene::new();
+    let transcript = format!("{ONE}.jsonl");
+    let other = "toolu_01img";
+    for (id, size) in [("toolu_01near", 1_200_000), ("toolu_01far", 12 << 20)] {
+        let mut picture = result(ONE, other);
+        picture["message"]["content"][0]["content"] = json!("A".repeat(size));
+        let call = called(ONE, id, "axiowl_whoami", json!({}));
+        scene.append(&transcript, &[call, picture]);
+        let who = scene.host().whoami(meta(id));
+        assert_eq!(who.session(), format!("claude_code_cli:session:{ONE}"));
+        // Its own result ends it, however far back it stands.
+        scene.append(&transcript, &[result(ONE, id)]);
+        scene.forget();
+        scene
+            .host()
+            .whoami(meta(id))
+            .refused_for("holds the pending call");
+    }
+}
+
+#[test]
 fn a_call_id_that_the_model_wrote_or_that_is_none_is_no_proof() {
     let scene = Scene::new();
     scene.append(
@@ -217,6 +250,15 @@ fn the_process_that_has_another_session_open_contradicts_the_transcript() {
         scene.host().whoami(meta(CALL)).session(),
         format!("claude_code_cli:session:{ONE}")
     );
+    // Neither does one of another container, where the number is another process's.
+    scene.forget();
+    let mut record = json!({ "sessionId": TWO, "procStart": start_of("self") });
+    record["pidDomain"] = json!(domain("0"));
+    scene.written(std::process::id(), &record);
+    assert_eq!(
+        scene.host().whoami(meta(CALL)).session(),
+        format!("claude_code_cli:session:{ONE}")
+    );
     scene.opened(ONE);
     scene.forget();
     assert_eq!(
@@ -235,7 +277,12 @@ fn a_call_that_is_still_under_way_is_not_answered_a_second_time() {
     let who = host.whoami(meta(CALL));
     assert_eq!(who.session(), format!("claude_code_cli:session:{ONE}"));
     for mut host in [host, scene.host()] {
-        host.whoami(meta(CALL)).refused_for("answered already");
+        // Nothing is wrong with the client, so nothing is said about mending it.
+        let why = host.whoami(meta(CALL)).refusal();
+        assert!(
+            why.contains("answered already") && !why.contains("update Claude Code"),
+            "{why}"
+        );
     }
 }
 

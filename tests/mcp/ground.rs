@@ -69,6 +69,7 @@ fn a_variable_that_leads_to_another_store_proves_nothing_until_the_configuration
         ] {
             assert!(why.contains(part), "{part:?} is not in {why}");
         }
+        assert!(!why.contains("update Claude Code"), "{why}");
     }
     let home = format!(
         "homes: {{ claude_code_cli: [{{ id: other, path: {} }}] }}\n",

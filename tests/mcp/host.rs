@@ -141,6 +141,11 @@ pub fn greeting(client: &str) -> Value {
 /// A command that a program of that name runs: a shell under another name, which is what the
 /// system knows it by.
 pub fn below(axiowl: &Axiowl, inner: Command, program: &str) -> Command {
+    below_after(axiowl, inner, program, ":")
+}
+
+/// The same, where the program does something first.
+pub fn below_after(axiowl: &Axiowl, inner: Command, program: &str, first: &str) -> Command {
     let shell = axiowl.path("bin").join(program);
     std::fs::create_dir_all(axiowl.path("bin")).expect("folder");
     if !shell.exists() {
@@ -152,7 +157,7 @@ pub fn below(axiowl: &Axiowl, inner: Command, program: &str) -> Command {
         assert!(copied.expect("cp runs").success());
     }
     let mut command = Command::new(shell);
-    command.args(["-c", "\"$@\"; exit $?", "sh"]);
+    command.args(["-c", &format!("{first}\n\"$@\"; exit $?"), "sh"]);
     command.arg(inner.get_program()).args(inner.get_args());
     command.env_clear();
     command.envs(

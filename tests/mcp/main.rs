@@ -8,6 +8,7 @@ mod program;
 mod answers;
 mod broken;
 mod claude;
+mod clients;
 mod codex;
 mod copilot;
 mod crowds;

@@ -1,6 +1,6 @@
 //! Gemini, Cursor and Antigravity: their hooks leave a marker of the call, and the server takes it.
 
-use crate::host::{Host, below};
+use crate::clients::Client;
 use crate::recorded::{Recorded, payload};
 use serde_json::{Value, json};
 
@@ -8,6 +8,8 @@ struct Surface {
     provider: &'static str,
     case: &'static str,
     client: &'static str,
+    /// The name of its program.
+    program: &'static str,
     hook: &'static str,
     prefix: &'static str,
     bare: &'static str,
@@ -19,6 +21,7 @@ const SURFACES: [Surface; 5] = [
         provider: "antigravity",
         case: "annotations",
         client: "antigravity-client",
+        program: "language_server_linux_x64",
         hook: "antigravity",
         prefix: "antigravity:cascade:",
         bare: "a0000000-0000-4000-8000-000000000001",
@@ -28,6 +31,7 @@ const SURFACES: [Surface; 5] = [
         provider: "antigravity_cli",
         case: "conversations",
         client: "antigravity-client",
+        program: "agy",
         hook: "antigravity",
         prefix: "antigravity_cli:conversation:",
         bare: "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb",
@@ -37,6 +41,7 @@ const SURFACES: [Surface; 5] = [
         provider: "cursor",
         case: "composers",
         client: "cursor-vscode",
+        program: "cursor",
         hook: "cursor",
         prefix: "cursor:composer:",
         bare: "11111111-1111-4111-8111-111111111111",
@@ -46,6 +51,7 @@ const SURFACES: [Surface; 5] = [
         provider: "cursor_cli",
         case: "chats",
         client: "cursor-agent",
+        program: "cursor-agent",
         hook: "cursor",
         prefix: "cursor_cli:session:",
         bare: "55555555-5555-4555-8555-555555555555",
@@ -55,6 +61,7 @@ const SURFACES: [Surface; 5] = [
         provider: "gemini_cli",
         case: "sessions",
         client: "gemini-cli-mcp-client",
+        program: "gemini",
         hook: "gemini",
         prefix: "gemini_cli:session:",
         bare: "5a000001-0000-4000-8000-000000000001",
@@ -67,9 +74,19 @@ impl Surface {
         Recorded::of(self.provider, self.case, "")
     }
 
-    fn announce(&self, world: &Recorded, session: &str, arguments: &Value) -> String {
-        let payload = payload(self.hook, session, arguments).to_string();
-        world.hook(self.hook, payload.as_bytes())
+    /// A client of that surface.
+    fn client(&self, world: &Recorded) -> Client {
+        Client::start(world, self.program, self.client, self.hook)
+    }
+
+    fn payload(&self, session: &str, arguments: &Value) -> Vec<u8> {
+        payload(self.hook, session, arguments)
+            .to_string()
+            .into_bytes()
+    }
+
+    fn announce(&self, client: &mut Client, session: &str, arguments: &Value) -> String {
+        client.hook(&self.payload(session, arguments))
     }
 }
 
@@ -79,22 +96,22 @@ fn proven(provider: &str) {
         .find(|one| one.provider == provider)
         .expect("known");
     let world = surface.world();
-    let mut host = world.host(surface.client);
-    let answer = surface.announce(&world, surface.bare, &json!({}));
+    let mut client = surface.client(&world);
+    let answer = surface.announce(&mut client, surface.bare, &json!({}));
     let expected = if surface.hook == "antigravity" {
         r#"{"decision":"allow"}"#
     } else {
         "{}"
     };
     assert_eq!(answer, expected, "a hook decides nothing");
-    let who = host.whoami(json!({ "progressToken": 1 }));
+    let who = client.host.whoami(json!({ "progressToken": 1 }));
     assert_eq!(who.session(), format!("{}{}", surface.prefix, surface.bare));
     assert_eq!(
         (who.field("provider"), who.field("class")),
         (json!(provider), json!("hook_marker"))
     );
     // Used once.
-    let why = host.whoami(json!({})).refusal();
+    let why = client.host.whoami(json!({})).refusal();
     assert!(
         why.contains("no hook announced") && why.contains("axiowl hook"),
         "{why}"
@@ -130,9 +147,10 @@ fn a_gemini_session_is_known_by_its_hook() {
 fn x25_two_equal_calls_of_two_sessions_at_once_are_refused() {
     for surface in &SURFACES {
         let world = surface.world();
-        let mut host = world.host(surface.client);
-        surface.announce(&world, surface.bare, &json!({}));
-        surface.announce(&world, surface.other, &json!({}));
+        let mut client = surface.client(&world);
+        surface.announce(&mut client, surface.bare, &json!({}));
+        surface.announce(&mut client, surface.other, &json!({}));
+        let host = &mut client.host;
         host.whoami(json!({}))
             .refused_for("the very same call at once");
         host.whoami(json!({})).refused_for("no hook announced");
@@ -143,15 +161,39 @@ fn x25_two_equal_calls_of_two_sessions_at_once_are_refused() {
 fn x25_a_marker_that_another_process_had_left_is_refused() {
     for surface in &SURFACES {
         let world = surface.world();
-        // The host is a program of its own, and it was this test that ran the hook.
-        let server = below(&world.axiowl, world.command(&["mcp"]), "host");
-        let mut host = Host::greeting(server, surface.client);
-        surface.announce(&world, surface.bare, &json!({}));
-        host.whoami(json!({}))
+        // Two of the same client run, and it was the other one that ran the hook.
+        let (mut one, mut other) = (surface.client(&world), surface.client(&world));
+        surface.announce(&mut other, surface.bare, &json!({}));
+        one.host
+            .whoami(json!({}))
             .refused_for("was not run by the process that makes it");
         // For the process that ran it, it is still there.
-        let who = world.host(surface.client).whoami(json!({}));
+        let who = other.host.whoami(json!({}));
         assert_eq!(who.session(), format!("{}{}", surface.prefix, surface.bare));
+    }
+}
+
+#[test]
+fn x25_who_runs_hook_and_server_itself_is_no_client() {
+    for surface in &SURFACES {
+        let world = surface.world();
+        // This test is the one process that runs both.
+        let mut host = world.host(surface.client);
+        world.hook(surface.hook, &surface.payload(surface.bare, &json!({})));
+        let why = host.whoami(json!({})).refusal();
+        assert!(
+            why.contains("is no program of") && why.contains("without a shell"),
+            "{why}"
+        );
+        // So is a program with nearly that name, and one of another client.
+        for program in [format!("not-{}", surface.program), "claude".into()] {
+            let mut client = Client::start(&world, &program, surface.client, surface.hook);
+            surface.announce(&mut client, surface.bare, &json!({}));
+            client
+                .host
+                .whoami(json!({}))
+                .refused_for("is no program of");
+        }
     }
 }
 
@@ -160,14 +202,20 @@ fn x25_a_marker_stands_for_its_own_call_and_session_only() {
     for surface in &SURFACES {
         let world = surface.world();
         // Another call of the session, and a session that is in no store.
-        let mut host = world.host(surface.client);
-        surface.announce(&world, surface.bare, &json!({ "since": "x" }));
-        host.whoami(json!({})).refused_for("no hook announced");
-        surface.announce(&world, "99999999-9999-4999-8999-999999999999", &json!({}));
-        host.whoami(json!({}))
+        let mut client = surface.client(&world);
+        surface.announce(&mut client, surface.bare, &json!({ "since": "x" }));
+        client
+            .host
+            .whoami(json!({}))
+            .refused_for("no hook announced");
+        let none = "99999999-9999-4999-8999-999999999999";
+        surface.announce(&mut client, none, &json!({}));
+        client
+            .host
+            .whoami(json!({}))
             .refused_for("stands in no provider's store");
-        surface.announce(&world, "../../../etc", &json!({}));
-        host.whoami(json!({})).refused_for("no session id");
+        surface.announce(&mut client, "../../../etc", &json!({}));
+        client.host.whoami(json!({})).refused_for("no session id");
         // A variable of the kind that a shell of the session has.
         let loud = Recorded::of(
             surface.provider,
@@ -177,7 +225,9 @@ fn x25_a_marker_stands_for_its_own_call_and_session_only() {
                 surface.bare
             ),
         );
-        loud.host(surface.client)
+        surface
+            .client(&loud)
+            .host
             .whoami(json!({}))
             .refused_for("no hook announced");
     }
@@ -187,15 +237,11 @@ fn x25_a_marker_stands_for_its_own_call_and_session_only() {
 fn x24_cursors_payload_may_begin_with_a_byte_order_mark() {
     let surface = &SURFACES[2];
     let world = surface.world();
-    let mut host = world.host(surface.client);
+    let mut client = surface.client(&world);
     let mut payload_bytes = b"\xEF\xBB\xBF".to_vec();
-    payload_bytes.extend(
-        payload("cursor", surface.bare, &json!({}))
-            .to_string()
-            .bytes(),
-    );
-    assert_eq!(world.hook("cursor", &payload_bytes), "{}");
-    let who = host.whoami(json!({}));
+    payload_bytes.extend(surface.payload(surface.bare, &json!({})));
+    assert_eq!(client.hook(&payload_bytes), "{}");
+    let who = client.host.whoami(json!({}));
     assert_eq!(who.session(), format!("cursor:composer:{}", surface.bare));
 }
 
@@ -230,7 +276,10 @@ fn a_hook_never_fails_and_says_nothing_more_than_its_answer() {
 fn a_marker_holds_nothing_of_what_was_said() {
     let surface = &SURFACES[2];
     let world = surface.world();
-    surface.announce(&world, surface.bare, &json!({ "secret": "words" }));
+    world.hook(
+        surface.hook,
+        &surface.payload(surface.bare, &json!({ "secret": "words" })),
+    );
     let folder = world.axiowl.path("state/hooks/cursor");
     let files: Vec<_> = std::fs::read_dir(folder)
         .expect("markers")

@@ -1,6 +1,6 @@
 //! OpenCode: version 2 names its session, version 1's store holds the running call.
 
-use crate::host::{Host, Who};
+use crate::host::{Host, Who, below_after};
 use crate::program::Axiowl;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -64,8 +64,20 @@ impl Scene {
             .expect("part");
     }
 
+    /// A call of OpenCode's program, which has its store open.
     fn whoami(&self, meta: Value) -> Who {
-        Host::of(&self.axiowl, "opencode").whoami(meta)
+        self.host_below("opencode", true).whoami(meta)
+    }
+
+    /// A server below a program of some name, which may have the store open.
+    fn host_below(&self, program: &str, open: bool) -> Host {
+        let store = self.axiowl.home().join(".local/share/opencode/opencode.db");
+        let first = match open {
+            true => format!("exec 3<'{}'", store.display()),
+            false => ":".to_owned(),
+        };
+        let server = below_after(&self.axiowl, self.axiowl.command(&["mcp"]), program, &first);
+        Host::greeting(server, "opencode")
     }
 }
 
@@ -131,35 +143,56 @@ fn c190_version_2_names_its_session_in_every_request() {
 fn a_client_that_has_no_store_open_is_not_opencode() {
     let scene = Scene::new();
     scene.part("c1", "ses_one", "running", json!({}));
+    let mut host = scene.host_below("opencode", false);
+    host.whoami(json!({})).refused_for("opencode.db open");
+    host.whoami(json!({ "sessionID": "ses_one" }))
+        .refused_for("opencode.db open");
     assert_eq!(
         scene.whoami(json!({})).session(),
         "opencode_cli:session:ses_one"
     );
-    // The same store and the same words, when this process is no OpenCode any more.
-    let Scene { axiowl, store } = scene;
-    store.close().expect("closed");
-    let mut host = Host::of(&axiowl, "opencode");
-    host.whoami(json!({})).refused_for("opencode.db open");
-    host.whoami(json!({ "sessionID": "ses_one" }))
-        .refused_for("opencode.db open");
+}
+
+#[test]
+fn reading_its_store_makes_nobody_opencode() {
+    let scene = Scene::new();
+    scene.part("c1", "ses_one", "running", json!({}));
+    scene.becomes_version_2();
+    // This test has the store open, as anybody can, and so has a program with nearly that name.
+    for mut host in [
+        Host::of(&scene.axiowl, "opencode"),
+        scene.host_below("opencoder", true),
+    ] {
+        let why = host.whoami(json!({})).refusal();
+        assert!(
+            why.contains("does not run OpenCode's program") && why.contains("without a shell"),
+            "{why}"
+        );
+        host.whoami(json!({ "sessionID": "ses_one" }))
+            .refused_for("does not run OpenCode's program");
+    }
 }
 
 #[test]
 fn what_a_shell_of_opencode_runs_speaks_for_no_session() {
     let scene = Scene::new();
     scene.part("c1", "ses_one", "running", json!({}));
-    // This test has the store open, and the shell between it and the server has not.
+    // The shell between OpenCode and the server has inherited the store, too.
+    let store = scene
+        .axiowl
+        .home()
+        .join(".local/share/opencode/opencode.db");
     let inner = scene.axiowl.command(&["mcp"]);
     let mut shell = Command::new("/bin/sh");
-    shell.env_clear().envs(
-        inner
-            .get_envs()
-            .filter_map(|(name, value)| Some((name, value?))),
-    );
     shell.args(["-c", "\"$@\"; exit $?", "sh"]);
     shell.arg(inner.get_program()).args(inner.get_args());
-    let mut host = Host::greeting(shell, "opencode");
-    host.whoami(json!({})).refused_for("opencode.db open");
+    let envs = inner.get_envs();
+    shell.envs(envs.filter_map(|(name, value)| Some((name, value?))));
+    let first = format!("exec 3<'{}'", store.display());
+    let server = below_after(&scene.axiowl, shell, "opencode", &first);
+    let mut host = Host::greeting(server, "opencode");
+    host.whoami(json!({}))
+        .refused_for("does not run OpenCode's program");
     host.whoami(json!({ "sessionID": "ses_two" }))
-        .refused_for("opencode.db open");
+        .refused_for("does not run OpenCode's program");
 }

@@ -101,7 +101,7 @@ fn c185_a_conversation_of_vs_code_is_its_chat_session() {
     for program in ["sh-wrapper", "codex", "decode"] {
         under(&world, program, "Visual Studio Code")
             .whoami(meta.clone())
-            .refused_for("is not VS Code");
+            .refused_for("is not VS Code; let the client's configuration name axiowl itself");
     }
     let variable = Recorded::of(
         "vscode_native",
@@ -128,6 +128,44 @@ fn a_conversation_that_the_copilot_runtime_holds_for_vs_code_belongs_to_that_sur
         .host("Visual Studio Code")
         .whoami(meta)
         .refused_for("is not VS Code");
+}
+
+#[test]
+fn a_shell_in_a_terminal_of_vs_code_speaks_for_no_conversation() {
+    let world = Recorded::of("vscode_native", "code-server", "");
+    let meta = json!({ "vscode.conversationId": "32519002-f9e2-45c8-819b-3961b814705b" });
+    // A shell that turns into the server leaves the process above it the nearest one.
+    let of = |part: &str| {
+        let mut server = below(&world.axiowl, world.command(&["mcp"]), "code");
+        server.env("VSCODE_ESM_ENTRYPOINT", part);
+        Host::greeting(server, "Visual Studio Code").whoami(meta.clone())
+    };
+    for part in [
+        "vs/platform/terminal/node/ptyHostMain",
+        "vs/code/electron-utility/sharedProcess/sharedProcessMain",
+    ] {
+        of(part).refused_for("not the one that runs its servers");
+    }
+    let who = of("vs/workbench/api/node/extensionHostProcess");
+    assert!(who.session().starts_with("vscode_native:"), "{who:?}");
+}
+
+#[test]
+fn a_conversation_of_vs_code_is_proven_by_the_copilot_runtime_s_own_hook_too() {
+    let id = "d0000001-0000-4000-8000-000000000002";
+    let world = Recorded::of("vscode_copilot_backed", "sessions", "");
+    let meta = json!({ "axiowl/sessionId": id });
+    let why = world.host("copilot-cli").whoami(meta.clone()).refusal();
+    assert!(
+        why.contains("has none of the sessions") && !why.contains("proves no session of"),
+        "{why}"
+    );
+    let me = std::process::id();
+    let lock = format!("case/home/.copilot/session-state/{id}/inuse.{me}.lock");
+    world.axiowl.write(&lock, me.to_string());
+    let who = world.host("copilot-cli").whoami(meta);
+    assert_eq!(who.session(), format!("copilot_cli:session:{id}"));
+    assert_eq!(who.field("provider"), "vscode_copilot_backed");
 }
 
 const GROK: &str = "0199aaaa-0000-7000-8000-000000000001";
@@ -172,7 +210,7 @@ fn a10_c179_the_variable_without_grok_above_it_is_a_leftover() {
     let world = grok(GROK, "");
     let mut host = world.host("grok-shell-axiowl");
     host.whoami(json!({}))
-        .refused_for("Grok did not start this server");
+        .refused_for("Grok did not start this server; the variable is a leftover; let the client's configuration name axiowl itself");
     let unset = Recorded::of("grok", "sessions", "");
     unset
         .host("grok-shell-axiowl")
@@ -191,12 +229,37 @@ fn a10_c179_the_variable_without_grok_above_it_is_a_leftover() {
 }
 
 #[test]
+fn a_process_of_grok_speaks_for_the_sessions_that_grok_notes_for_it() {
+    for (session, open, proven) in [
+        (GROK, GROK, true),
+        // A shell of another session that sets the variable and turns into the server.
+        (GROK, "0199aaaa-0000-7000-8000-000000000004", false),
+        // A sub-agent runs in the process of the session it works for.
+        (GROK_CHILD, GROK, true),
+        (GROK_CHILD, "0199aaaa-0000-7000-8000-000000000004", false),
+    ] {
+        let world = grok(session, "");
+        let mut host = under(&world, "grok", "grok-shell-axiowl");
+        let list = json!([{ "session_id": open, "pid": host.pid(), "cwd": "/x", "opened_at": "2026-11-30T14:00:00Z" }]);
+        world
+            .axiowl
+            .write("case/home/.grok/active_sessions.json", list.to_string());
+        let who = host.whoami(json!({}));
+        match proven {
+            true => assert!(who.session().starts_with("grok:session:"), "{who:?}"),
+            false => who.refused_for("and not session"),
+        }
+    }
+}
+
+#[test]
 fn a11_a_user_adds_the_metadata_key_that_a_build_turns_out_to_send() {
     let chat = "11111111-1111-4111-8111-111111111111";
     let world = Recorded::of("cursor", "composers", "");
     let meta = json!({ "cursor/conversationId": chat });
     let mut host = world.host("cursor-vscode");
-    host.whoami(meta.clone()).refused_for("no hook announced");
+    host.whoami(meta.clone())
+        .refused_for("is no program of Cursor");
     drop(host);
     let shown = world.axiowl.run(&["rules", "list", "--json"]);
     let line = shown

@@ -200,7 +200,7 @@ fn read(path: &Path) -> Option<Value> {
 
 /// A record without a domain is one of ours. `linux:<machine id>:pid:[<namespace>]`, as
 /// `/etc/machine-id` and the kernel write them.
-fn is_our_domain(domain: &str) -> bool {
+pub(crate) fn is_our_domain(domain: &str) -> bool {
     let Some(rest) = domain.strip_prefix("linux:") else {
         return true;
     };

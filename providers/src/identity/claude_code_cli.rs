@@ -3,8 +3,9 @@
 //! the resume picker, so it names nobody here.
 
 use super::{
-    LAG, comes_from, document, file_name, folder, is_call, is_program, records_with, tail, wait_for,
+    comes_from, document, file_name, folder, is_call, records_with, tail, wait_for_record,
 };
+use crate::claude_code_cli::records::is_our_domain;
 use crate::processes;
 use axiowl_pipeline::identity::{CallContext, Caller, HostProcess, IdentityVerifier};
 use axiowl_sources::World;
@@ -48,8 +49,8 @@ impl IdentityVerifier for ClaudeTranscript {
         if open.is_none() && !call.host.is_empty() && !call.host.iter().any(is_claude) {
             return Err("no process of Claude Code is above this server".into());
         }
-        let calls = wait_for(call, LAG, || {
-            let calls = pending(&root, open.as_deref(), id, call);
+        let calls = wait_for_record(call, |reach| {
+            let calls = pending(&root, open.as_deref(), id, call, reach);
             (!calls.is_empty()).then_some(calls)
         });
         let calls = calls.ok_or_else(|| {
@@ -90,7 +91,7 @@ impl IdentityVerifier for ClaudeTranscript {
 /// Whether a process is Claude Code: `claude`, `…/claude/versions/<version>`, or its package run
 /// by another program.
 fn is_claude(process: &HostProcess) -> bool {
-    is_program(process, |path| {
+    processes::runs_program(process.pid, |path| {
         let versions = path.parent().is_some_and(|folder| {
             folder.ends_with("claude/versions") || folder.ends_with("@anthropic-ai/claude-code")
         });
@@ -118,8 +119,7 @@ fn running(root: &Path) -> Vec<Running> {
         let pid: u32 = path.file_stem()?.to_str()?.parse().ok()?;
         let record = document(path)?;
         // Of another container, the number means another process.
-        let domain = record["pidDomain"].as_str();
-        let ours = domain.is_none_or(|domain| Some(domain.to_owned()) == processes::pid_domain());
+        let ours = is_our_domain(record["pidDomain"].as_str().unwrap_or_default());
         let real = processes::start_of(pid).filter(|_| ours)?;
         let same = match &record["procStart"] {
             Value::String(start) => *start == real,
@@ -133,11 +133,17 @@ fn running(root: &Path) -> Vec<Running> {
 }
 
 /// Every session or sub-agent in whose transcript the call stands without a result.
-fn pending(root: &Path, open: Option<&str>, id: &str, call: &CallContext) -> BTreeSet<Pending> {
+fn pending(
+    root: &Path,
+    open: Option<&str>,
+    id: &str,
+    call: &CallContext,
+    reach: u64,
+) -> BTreeSet<Pending> {
     let transcripts = transcripts(root, open);
     transcripts
         .iter()
-        .filter_map(|transcript| transcript.pending(id, call))
+        .filter_map(|transcript| transcript.pending(id, call, reach))
         .collect()
 }
 
@@ -200,8 +206,8 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 impl Transcript {
-    fn pending(&self, id: &str, call: &CallContext) -> Option<Pending> {
-        let lines = tail(&self.path).ok()?;
+    fn pending(&self, id: &str, call: &CallContext, reach: u64) -> Option<Pending> {
+        let lines = tail(&self.path, reach).ok()?;
         let mut found = None;
         for record in records_with(&lines, id) {
             let parts = record["message"]["content"].as_array();

@@ -2,7 +2,7 @@
 //! Codex can forge all of it but the thread's own rollout, so the call has to stand there,
 //! pending, and the process that writes the rollout has to be the one the call comes from.
 
-use super::{LAG, folder, is_call, records_with, tail, wait_for};
+use super::{DIRECTLY, LAG, folder, is_call, records_with, tail, wait_for, wait_for_record};
 use crate::codex_store::{Rollout, Store};
 use crate::processes;
 use axiowl_pipeline::identity::{CallContext, Caller, IdentityVerifier};
@@ -47,7 +47,7 @@ impl IdentityVerifier for CodexTurn {
             Rollout::Missing => None,
         });
         let rollout = rollout.ok_or_else(|| format!("thread {thread} has no rollout"))??;
-        let found = wait_for(call, LAG, || pending(&rollout, id, turn, call));
+        let found = wait_for_record(call, |reach| pending(&rollout, id, turn, call, reach));
         found.ok_or_else(|| {
             format!(
                 "the call {id} does not stand in {} as a pending one with these arguments",
@@ -65,8 +65,8 @@ impl IdentityVerifier for CodexTurn {
 }
 
 /// Whether the call was made in that turn and has no result yet.
-fn pending(rollout: &Path, id: &str, turn: &str, call: &CallContext) -> Option<()> {
-    let lines = tail(rollout).ok()?;
+fn pending(rollout: &Path, id: &str, turn: &str, call: &CallContext, reach: u64) -> Option<()> {
+    let lines = tail(rollout, reach).ok()?;
     let mut found = None;
     for record in records_with(&lines, id) {
         let item = &record["payload"];
@@ -104,7 +104,7 @@ fn is_ours(rollout: &Path, call: &CallContext) -> Result<(), String> {
     match writers.iter().find(|writer| **writer != host.pid) {
         None => Ok(()),
         Some(other) => Err(format!(
-            "process {other} writes {}, and the call does not come from there",
+            "process {other} writes {}, and the call does not come from there; {DIRECTLY}",
             rollout.display()
         )),
     }

@@ -1,7 +1,7 @@
 //! Copilot CLI: the hook's metadata names the session, and the in-use lock of that session names
 //! the process that calls (`providers/copilot-vscode.md` D1).
 
-use super::folder;
+use super::{DIRECTLY, folder, nearest};
 use axiowl_pipeline::identity::{CallContext, Caller, IdentityVerifier};
 use axiowl_sources::World;
 use std::fs;
@@ -18,7 +18,7 @@ impl IdentityVerifier for CopilotInUse {
     }
 
     fn providers(&self) -> &'static [&'static str] {
-        &["copilot_cli"]
+        &["copilot_cli", "vscode_copilot_backed"]
     }
 
     fn verify(
@@ -28,6 +28,7 @@ impl IdentityVerifier for CopilotInUse {
         claimed: Option<&str>,
     ) -> Result<Caller, String> {
         let id = claimed.ok_or("the hook names no session")?;
+        let host = nearest(call)?;
         let own = world.env(OWN_VARIABLE).filter(|own| *own != id);
         if let Some(own) = own.filter(|_| call.is_hosts_child()) {
             return Err(format!(
@@ -41,13 +42,9 @@ impl IdentityVerifier for CopilotInUse {
             return Err(format!("there is no session {id} in {sessions}"));
         }
         // What a session's shell runs is not the session, and one process may have several.
-        let host = call
-            .host
-            .first()
-            .ok_or("nobody can tell which process calls")?;
         if !has_any(world, &sessions, host.pid) {
             return Err(format!(
-                "the process that calls, {}, has none of the sessions in {sessions} open",
+                "the process that calls, {}, has none of the sessions in {sessions} open; {DIRECTLY}",
                 host.pid
             ));
         }

@@ -2,10 +2,12 @@
 //! (`providers/cursor-antigravity-grok.md` C, A10). What this process has only counts when it was
 //! really Grok that started it, and for that session.
 
-use super::{document, file_name, folder, is_program};
+use super::{DIRECTLY, document, file_name, folder, nearest};
+use crate::processes;
 use axiowl_pipeline::identity::{CallContext, Caller, HostProcess, IdentityVerifier};
 use axiowl_sources::World;
 use serde_json::Value;
+use std::fs;
 
 /// Confirms the variable.
 pub(crate) struct GrokHost;
@@ -27,23 +29,38 @@ impl IdentityVerifier for GrokHost {
     ) -> Result<Caller, String> {
         let id = claimed.ok_or("the host sets no session")?;
         // What a shell of Grok's runs inherits the variable, or sets another.
-        let nearest = call.host.first();
-        let Some(grok) = nearest.filter(|process| is_grok(process)) else {
-            return Err("Grok did not start this server; the variable is a leftover".into());
-        };
-        for running in running(world) {
-            let session = running["session_id"].as_str();
-            let pid = running["pid"]
-                .as_u64()
-                .and_then(|pid| u32::try_from(pid).ok());
-            let Some(pid) = pid else { continue };
-            let here = pid == grok.pid;
-            if session == Some(id) && !here && world.pid_alive(pid, None) {
+        let grok = nearest(call)?;
+        if !is_grok(grok) {
+            return Err(format!(
+                "Grok did not start this server; the variable is a leftover; {DIRECTLY}"
+            ));
+        }
+        let running = running(world);
+        // Its shell can turn into this server under another variable, but not under another
+        // number than the one that Grok has noted its sessions for.
+        let own: Vec<&str> = running
+            .iter()
+            .filter(|one| one.pid == grok.pid)
+            .map(|one| &*one.session)
+            .collect();
+        if !own.is_empty() && !own.contains(&id) {
+            let parent = parent_of(world, id);
+            if parent.is_none_or(|parent| !own.contains(&&*parent)) {
                 return Err(format!(
-                    "session {id} runs in process {pid}, and process {} started this server",
-                    grok.pid
+                    "process {}, which started this server, has {} open and not session {id}",
+                    grok.pid,
+                    own.join(", ")
                 ));
             }
+        }
+        let elsewhere = running
+            .iter()
+            .find(|one| one.session == id && one.pid != grok.pid && world.pid_alive(one.pid, None));
+        if let Some(other) = elsewhere {
+            return Err(format!(
+                "session {id} runs in process {}, and process {} started this server",
+                other.pid, grok.pid
+            ));
         }
         Ok(Caller::session(id))
     }
@@ -51,19 +68,40 @@ impl IdentityVerifier for GrokHost {
 
 /// Whether a process runs `grok`, by that name or with a version or platform behind it.
 fn is_grok(process: &HostProcess) -> bool {
-    is_program(process, |path| {
+    processes::runs_program(process.pid, |path| {
         let rest = file_name(path).strip_prefix("grok");
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
     })
 }
 
+/// A session that runs, and the process it runs in.
+struct Running {
+    session: String,
+    pid: u32,
+}
+
 /// Grok's own list of what runs, where it keeps one.
-fn running(world: &World) -> Vec<Value> {
-    let root = folder(world, "GROK_HOME", ".grok");
-    let path = world.real_path(&format!("{root}/active_sessions.json"));
+fn running(world: &World) -> Vec<Running> {
+    let path = world.real_path(&format!("{}/active_sessions.json", root(world)));
     let list = path.and_then(|path| document(&path));
-    match list {
-        Some(Value::Array(list)) => list,
-        _ => Vec::new(),
-    }
+    let list = list.as_ref().and_then(Value::as_array);
+    let entries = list.into_iter().flatten().filter_map(|entry| {
+        Some(Running {
+            session: entry["session_id"].as_str()?.to_owned(),
+            pid: u32::try_from(entry["pid"].as_u64()?).ok()?,
+        })
+    });
+    entries.collect()
+}
+
+/// The session that a sub-agent's session works for: it runs in that one's process.
+fn parent_of(world: &World, id: &str) -> Option<String> {
+    let sessions = world.real_path(&format!("{}/sessions", root(world)))?;
+    let mut groups = fs::read_dir(sessions).ok()?.flatten();
+    let summary = groups.find_map(|group| document(&group.path().join(id).join("summary.json")))?;
+    Some(summary["parent_session_id"].as_str()?.to_owned())
+}
+
+fn root(world: &World) -> String {
+    folder(world, "GROK_HOME", ".grok")
 }

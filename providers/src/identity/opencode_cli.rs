@@ -1,10 +1,11 @@
 //! OpenCode 1.x: nothing in a request names the session, but the store holds the running call
 //! with exactly the arguments that arrive. 2.x names it (`providers/opencode-gemini.md` D). Either
-//! way the process that calls has to have the store open.
+//! way the process that calls has to be OpenCode and to have the store open.
 
-use super::{folder, is_call, wait_for};
+use super::{DIRECTLY, folder, is_call, nearest, wait_for};
+use crate::opencode_cli::is_opencode;
 use crate::processes;
-use axiowl_pipeline::identity::{CallContext, Caller, IdentityVerifier};
+use axiowl_pipeline::identity::{CallContext, Caller, HostProcess, IdentityVerifier};
 use axiowl_sources::{Asker, Row, World};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -44,7 +45,10 @@ impl IdentityVerifier for OpencodePendingCall {
         _claimed: Option<&str>,
     ) -> Result<Caller, String> {
         let database = database(world);
-        is_open(world, &database, call)?;
+        // Where the system does not tell which process calls, the running call has to do.
+        if let Some(process) = call.host.first() {
+            is_at_work(world, &database, process)?;
+        }
         let asker = Asker::new(MOST);
         let mut trouble = None;
         let callers = wait_for(call, PATIENCE, || {
@@ -86,7 +90,7 @@ impl IdentityVerifier for OpencodeStore {
     ) -> Result<Caller, String> {
         let id = claimed.ok_or("the host names no session")?;
         let database = database(world);
-        is_open(world, &database, call)?;
+        is_at_work(world, &database, nearest(call)?)?;
         // Version 1 names none, and its calls stand in the store while they run.
         let found = Asker::new(MOST).ask(world, &database, "session_v2", VERSION_2, &[id]);
         let found = found.map_err(|error| format!("{database}: {error}"))?;
@@ -110,17 +114,22 @@ fn database(world: &World) -> String {
     }
 }
 
-/// Whether the process that calls is OpenCode at work, which keeps its store open from start to
-/// end. What its shell runs is not.
-fn is_open(world: &World, database: &str, call: &CallContext) -> Result<(), String> {
+/// Whether a process is OpenCode at work, which keeps its store open from start to end. What its
+/// shell runs is not, and neither is anything else that reads the store.
+fn is_at_work(world: &World, database: &str, process: &HostProcess) -> Result<(), String> {
     let path = world.real_path(database);
     let path = path.ok_or("there is no home folder")?;
-    match call.host.first() {
-        Some(process) if !processes::has_open(process.pid, &path) => Err(format!(
-            "the process that calls, {}, does not have {database} open",
-            process.pid
+    let pid = process.pid;
+    if !is_opencode(pid) {
+        return Err(format!(
+            "the process that calls, {pid}, does not run OpenCode's program; {DIRECTLY}"
+        ));
+    }
+    match processes::has_open(pid, &path) {
+        true => Ok(()),
+        false => Err(format!(
+            "the process that calls, {pid}, does not have {database} open"
         )),
-        _ => Ok(()),
     }
 }
 

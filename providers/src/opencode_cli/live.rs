@@ -1,15 +1,18 @@
 //! Who works with OpenCode's store now (`providers/opencode-gemini.md` C, Live TUI): there is no
-//! lock, only the processes that have the database open and the ports they listen on.
+//! lock, only the processes that have the database open and the ports they listen on. A door is
+//! only what runs OpenCode's own program.
 //!
 //! Reads only; the one question it asks a server changes nothing there.
 
+use super::is_opencode;
 use super::store::Session;
 use crate::loopback::{self, NoAnswer, Server};
 use crate::processes;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use std::fs;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a server may take for an answer that needs no model, on a machine with much to do.
@@ -54,13 +57,20 @@ pub(super) fn look(
     }
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let me = std::process::id();
+    let program = processes::program_of(me);
     let mut servers = Vec::new();
     let mut elsewhere = None;
     for pid in processes::with_open(database) {
-        if pid == me {
+        // Another AxiOwl copies the store now and then.
+        if pid == me || processes::program_of(pid) == program {
             continue;
         }
-        match listener_of(pid, password) {
+        let own = is_opencode(pid);
+        match listener_of(pid, password.filter(|_| own)) {
+            // Whoever has the store open and answers could be anybody.
+            Listener::Server(_) | Listener::Locked | Listener::Silent if !own => {
+                return stranger(pid);
+            }
             Listener::Server(server) => {
                 servers.push(server);
                 continue;
@@ -76,11 +86,15 @@ pub(super) fn look(
             continue;
         }
         let names_it = words.iter().any(|word| word == id);
-        if names_it || processes::folder_of(pid).is_none_or(|at| at == folder) {
+        if names_it || processes::folder_of(pid).is_none_or(|at| shows(&at, &folder)) {
+            let who = match own {
+                true => "OpenCode",
+                false => "something that has OpenCode's store open",
+            };
             return Live::Closed {
                 reason: format!(
-                    "OpenCode runs in the session's folder as process {pid}, without a port to \
-                     reach it by, and would not show the message"
+                    "{who} runs in the session's folder or project as process {pid}, without a \
+                     port to reach it by, and would not show the message"
                 ),
                 remedy: "leave it and send again, or start it with `opencode --port 0`".into(),
             };
@@ -116,6 +130,45 @@ fn locked(pid: u32, tried: bool) -> Live {
             "{remedy} its {PASSWORD} under `providers.opencode_cli.env` in config.yaml, or end it"
         ),
     }
+}
+
+fn stranger(pid: u32) -> Live {
+    Live::Closed {
+        reason: format!(
+            "process {pid} has OpenCode's store open and listens, and does not run OpenCode's \
+             program: it may be a server of it that shows the session, or anybody"
+        ),
+        remedy: "end it and send again".into(),
+    }
+}
+
+/// Whether a program in one folder lists the sessions of another one: those of the whole
+/// repository, and outside of any, of what lies above and below.
+fn shows(at: &Path, folder: &Path) -> bool {
+    match (repository(at), repository(folder)) {
+        (None, None) => at.starts_with(folder) || folder.starts_with(at),
+        (one, other) => one == other,
+    }
+}
+
+/// What the folders of one repository have in common: the `.git` of its main work tree.
+fn repository(folder: &Path) -> Option<PathBuf> {
+    let git = folder.ancestors().map(|at| at.join(".git"));
+    let git = git.into_iter().find(|git| git.exists())?;
+    if git.is_dir() {
+        return Some(git);
+    }
+    // Another work tree names its part of the main one's, which names the whole.
+    let named = |file: &Path, mark: &str| {
+        let text = fs::read_to_string(file).ok()?;
+        let path = text.trim().strip_prefix(mark)?.trim().to_owned();
+        file.parent()?.join(path).canonicalize().ok()
+    };
+    let own = named(&git, "gitdir:");
+    let common = own
+        .as_ref()
+        .and_then(|own| named(&own.join("commondir"), ""));
+    Some(common.or(own).unwrap_or(git))
 }
 
 fn silent(pid: u32) -> Live {

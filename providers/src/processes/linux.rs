@@ -50,9 +50,25 @@ pub(crate) fn name_of(pid: u32) -> Option<String> {
     Some(name.trim_end().to_owned())
 }
 
-/// The executable of a process.
+/// The executable of a process, also of one that was replaced or removed since it started.
 pub(crate) fn program_of(pid: u32) -> Option<std::path::PathBuf> {
-    fs::read_link(format!("/proc/{pid}/exe")).ok()
+    let program = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+    let gone = program
+        .to_str()
+        .and_then(|path| path.strip_suffix(" (deleted)"));
+    Some(match gone {
+        Some(path) if !program.exists() => path.into(),
+        _ => program,
+    })
+}
+
+/// What a variable was when a process started.
+pub(crate) fn variable_of(pid: u32, name: &str) -> Option<String> {
+    let variables = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    variables.split(|byte| *byte == 0).find_map(|line| {
+        let value = line.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
+        Some(String::from_utf8_lossy(value).into_owned())
+    })
 }
 
 /// The arguments of a process; empty when they cannot be read.

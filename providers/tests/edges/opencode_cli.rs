@@ -182,6 +182,60 @@ fn a_program_without_a_port_in_the_session_s_folder_means_refused() {
     assert_eq!(runs(&scene), 0);
 }
 
+/// The screen of a program lists the sessions of the whole project.
+#[test]
+fn a_program_without_a_port_in_the_session_s_project_means_refused() {
+    let scene = scene(GOOD);
+    let cwd = std::path::PathBuf::from(&scene.cwd);
+    let inside = cwd.join("sub/deeper");
+    let beside = scene.file("beside");
+    for folder in [&inside, &beside] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    let closed = |folder: &std::path::Path| {
+        let child = holder(&scene, folder.to_str().unwrap());
+        let live = scene.probe();
+        end(child);
+        matches!(live, Liveness::Closed { .. })
+    };
+    // Outside of any repository: above and below.
+    assert!(closed(&inside) && closed(cwd.parent().unwrap()) && !closed(&beside));
+    // The session's repository: all of it, another work tree of it, and nothing else.
+    let linked = cwd.join(".git/worktrees/other");
+    fs::create_dir_all(&linked).unwrap();
+    fs::write(linked.join("commondir"), "../..\n").unwrap();
+    fs::write(
+        beside.join(".git"),
+        format!("gitdir: {}\n", linked.display()),
+    )
+    .unwrap();
+    assert!(closed(&inside) && closed(&beside) && !closed(cwd.parent().unwrap()));
+    fs::create_dir(inside.join(".git")).unwrap();
+    assert!(!closed(&inside), "a repository of its own");
+}
+
+#[test]
+fn whoever_has_the_store_open_and_listens_is_no_door_and_gets_no_password() {
+    for (login, silent) in [(None, false), (Some(LOGIN), false), (None, true)] {
+        let record = "{\"content\":\"[AxiOwl <id>]\"}\n{\"end\":true}\n";
+        let plan = json!({ "status": "204 No Content", "record": record, "login": login, "silent": silent });
+        let mut server = Server::of("reader", plan);
+        let password = ("OPENCODE_SERVER_PASSWORD".to_owned(), "hush".to_owned());
+        server.scene.child_env.push(password);
+        let reason = server.scene.closed();
+        let pid = server.child.id().to_string();
+        assert!(
+            reason.contains(&pid) && reason.contains("does not run OpenCode's program"),
+            "{reason}"
+        );
+        server.scene.deliver(LONG).is(&[], "refused");
+        assert!(!server.scene.file("posted").exists(), "it got the message");
+        assert_eq!(runs(&server.scene), 0);
+        let asked = server.scene.read("asked");
+        assert!(!asked.to_lowercase().contains("authorization"), "{asked}");
+    }
+}
+
 #[test]
 fn an_answer_without_an_end_is_somebody_s_turn_while_anybody_has_the_store_open() {
     let scene = scene(GOOD);
@@ -192,7 +246,7 @@ fn an_answer_without_an_end_is_somebody_s_turn_while_anybody_has_the_store_open(
             "INSERT INTO message VALUES ('msg_2', '{ID}', 2, '{answer}'), ('msg_1', '{ID}', 1, '{{}}')"
         ),
     );
-    let child = holder(&scene, "/");
+    let child = holder(&scene, "/proc");
     let reason = scene.closed();
     end(child);
     assert!(reason.contains("has no end yet"), "{reason}");
@@ -200,7 +254,7 @@ fn an_answer_without_an_end_is_somebody_s_turn_while_anybody_has_the_store_open(
     assert!(matches!(scene.probe(), Liveness::Idle { .. }));
     // Elsewhere and without such a turn it is nobody's business.
     sql(&scene, "DELETE FROM message");
-    let child = holder(&scene, "/");
+    let child = holder(&scene, "/proc");
     let live = scene.probe();
     end(child);
     assert!(matches!(live, Liveness::Idle { .. }), "{live:?}");
@@ -259,6 +313,9 @@ fn serves_when_it_is_told_to() {
             text.push_str(&String::from_utf8_lossy(&got[..read]));
         }
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or_default();
+        let mut asked = fs::OpenOptions::new();
+        let asked = asked.append(true).create(true).open(file("asked"));
+        asked.unwrap().write_all(head.as_bytes()).unwrap();
         let plan: Value = serde_json::from_slice(&fs::read(file("plan.json")).unwrap()).unwrap();
         if plan["silent"] == true {
             unanswered.push(stream);
@@ -313,7 +370,12 @@ fn is_complete(text: &str) -> bool {
 
 impl Server {
     /// A server that does as planned with a message. `<id>` in the record is the message's.
-    fn start(mut plan: Value) -> Self {
+    fn start(plan: Value) -> Self {
+        Self::of("opencode", plan)
+    }
+
+    /// The same by a program of some name.
+    fn of(program: &str, mut plan: Value) -> Self {
         let scene = scene(GOOD);
         let record = plan["record"].as_str().unwrap_or_default();
         plan["record"] = record.replace("<id>", &scene.message.to_string()).into();
@@ -321,7 +383,16 @@ impl Server {
             plan["session"] = json!({ "id": ID, "directory": scene.cwd });
         }
         fs::write(scene.file("plan.json"), plan.to_string()).unwrap();
-        let child = Command::new(std::env::current_exe().unwrap())
+        let folder = scene.file("programs");
+        fs::create_dir_all(&folder).unwrap();
+        let program = folder.join(program);
+        // By a process of its own: what this one has open for writing cannot be run.
+        let copied = Command::new("cp")
+            .arg(std::env::current_exe().unwrap())
+            .arg(&program)
+            .status();
+        assert!(copied.unwrap().success());
+        let child = Command::new(program)
             .args([
                 "--ignored",
                 "--exact",
@@ -451,14 +522,14 @@ fn a_turn_that_is_not_the_server_s_is_not_answered_beside_it() {
         server
     };
     let other = busy(json!({}));
-    let child = holder(&other.scene, "/");
+    let child = holder(&other.scene, "/proc");
     let reason = other.scene.closed();
     end(child);
     assert!(reason.contains("has no end yet"), "{reason}");
     // Nobody but the server is left: it was broken off.
     assert!(matches!(other.scene.probe(), Liveness::Door { .. }));
     let own = busy(json!({ ID: { "type": "busy" } }));
-    let child = holder(&own.scene, "/");
+    let child = holder(&own.scene, "/proc");
     let live = own.scene.probe();
     end(child);
     assert!(matches!(live, Liveness::Door { .. }), "it queues: {live:?}");
