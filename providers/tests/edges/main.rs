@@ -21,5 +21,6 @@ mod echo;
 mod gemini_cli;
 mod grok;
 mod opencode_cli;
+mod opencode_server;
 mod scene;
 mod stand_in;
