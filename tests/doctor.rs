@@ -119,19 +119,28 @@ fn c419_a_program_proves_no_login_and_no_secret_is_opened() {
     assert!(
         login["hint"]
             .as_str()
-            .is_some_and(|hint| hint.contains("{ codex_cli: { env: [OPENAI_API_KEY] } }")),
+            .is_some_and(|hint| hint.contains("{ codex_cli: { env_file: ~/FILE } }")),
         "{login}"
     );
-    axiowl.write(
-        "home/.config/axiowl/config.yaml",
-        "providers: { codex_cli: { env: [OPENAI_API_KEY] } }\n",
-    );
-    let login = finding(&doctor(&axiowl, "codex-cli"), "codex login");
-    assert_eq!(
-        (&login["level"], &login["hint"], &login["deliveries_see_it"]),
-        (&json!("ok"), &json!(""), &json!(true)),
-        "{login}"
-    );
+    axiowl.write("home/codex.env", "OPENAI_API_KEY=sk-do-not-say-this\n");
+    // A file gives it whatever is set where doctor runs.
+    let bare = machine();
+    stub(&bare, ".local/bin/codex", "echo codex-cli 0.171.0");
+    bare.write("home/codex.env", "OPENAI_API_KEY=sk-do-not-say-this\n");
+    for (axiowl, given) in [
+        (&axiowl, "env: [OPENAI_API_KEY]"),
+        (&axiowl, "env_file: ~/codex.env"),
+        (&bare, "env_file: ~/codex.env"),
+    ] {
+        let config = format!("providers: {{ codex_cli: {{ {given} }} }}\n");
+        axiowl.write("home/.config/axiowl/config.yaml", config);
+        let login = finding(&doctor(axiowl, "codex-cli"), "codex login");
+        assert_eq!(
+            (&login["level"], &login["hint"], &login["deliveries_see_it"]),
+            (&json!("ok"), &json!(""), &json!(true)),
+            "{given}: {login}"
+        );
+    }
 }
 
 #[test]

@@ -46,6 +46,12 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
     };
     if !arguments.dry_run && arguments.fixture.is_none() {
         ground::begin(&setup)?;
+        for line in ground::overlaid(&setup) {
+            anstream::eprintln!(
+                "note: in this registry {line}; `axiowl registry ground` says more, and `homes` in \
+                 config.yaml names a further folder of a provider"
+            );
+        }
     }
     let mut memos = match remembers(arguments) && !setup.world.is_fixture() {
         true => Some(Memos::open(&setup)?),

@@ -167,6 +167,16 @@ fn variables<'r>(rules: impl Iterator<Item = &'r LoadedRule>) -> BTreeSet<String
     named.filter(|name| name != "HOME").collect()
 }
 
+/// The variables that this command has set otherwise than the registry stands on, in words.
+pub fn overlaid(setup: &Setup) -> Vec<String> {
+    match &setup.ground {
+        Some(ground) if setup.reads_own_env() => {
+            ground.laid_over(|name| setup.own_env(name).map(str::to_owned))
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// Refuses what would deliver, prove or merge on another ground.
 ///
 /// # Errors

@@ -70,16 +70,16 @@ pub fn run(arguments: &Arguments, common: &Common) -> Outcome {
 
 /// Shows what the registry stands on, or makes it what is seen now.
 fn stands(set: bool, common: &Common) -> Outcome {
-    let ground = match set {
+    let setup = match set {
         true => {
             let setup = setup::open_on_own_ground(common)?;
             let ground = ground::set(&setup)?;
             setup.evidence.record("ground_set", json!(ground));
-            Some(ground)
+            setup::open_without_rules(common)?
         }
-        false => setup::open_without_rules(common)?.ground,
+        false => setup::open_without_rules(common)?,
     };
-    let Some(ground) = ground else {
+    let Some(ground) = &setup.ground else {
         crate::output::say!("nothing was begun yet; `axiowl discover` does");
         return Ok(Exit::Done);
     };
@@ -90,9 +90,15 @@ fn stands(set: bool, common: &Common) -> Outcome {
     for (what, folder) in lines {
         crate::output::say!("{what:<14} {}", display_safe(&folder));
     }
+    let width = ground.env.keys().map(String::len).max().unwrap_or(0);
     for (name, value) in ground.env.iter() {
         let value = value.as_deref().unwrap_or("not set");
-        crate::output::say!("{:<14} {}", display_safe(name), display_safe(value));
+        let name = display_safe(name);
+        crate::output::say!("{name:<width$} {}", display_safe(value));
+    }
+    // What is set here otherwise counts for nothing, and whoever looks may wonder.
+    for line in ground::overlaid(&setup) {
+        anstream::eprintln!("note: {line}; `--set` makes it what is seen here");
     }
     Ok(Exit::Done)
 }

@@ -201,7 +201,8 @@ fn sign_in(
     let code = ending.status.and_then(|status| status.code());
     if !ending.stopped && code == Some(1) {
         let reason = "Claude Code is not signed in in the environment of a delivery; run `claude \
-                      /login`, or name its key under `providers.claude_code_cli.env` in config.yaml";
+                      /login`, or give its key in a file under `providers.claude_code_cli.env_file` \
+                      in config.yaml (`env` there passes on what whoever sends has set)";
         return Err(EdgeError::NotSubmitted {
             reason: reason.into(),
         });

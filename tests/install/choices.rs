@@ -132,15 +132,18 @@ fn a_dry_run_shows_every_entry_with_its_value_and_writes_nothing() {
 #[test]
 fn an_install_says_which_login_a_delivery_would_not_see() {
     let axiowl = machine().with_env("ANTHROPIC_API_KEY", "sk-do-not-say-this");
-    let line = "{ claude_code_cli: { env: [ANTHROPIC_API_KEY] } }";
+    let line = "{ claude_code_cli: { env_file: ~/FILE } }";
     let run = ok(&axiowl, &["install", "claude-code", "--yes"]);
     assert!(run.stdout.contains(line), "{run}");
     assert!(!run.stdout.contains("do-not-say"), "{run}");
-    ok(&axiowl, &["uninstall", "claude-code", "--yes"]);
-    axiowl.write(
-        "home/.config/axiowl/config.yaml",
-        format!("providers: {line}\n"),
-    );
-    let run = ok(&axiowl, &["install", "claude-code", "--yes"]);
-    assert!(!run.stdout.contains(line), "{run}");
+    for given in ["env_file: ~/claude.env", "env: [ANTHROPIC_API_KEY]"] {
+        ok(&axiowl, &["uninstall", "claude-code", "--yes"]);
+        axiowl.write("home/claude.env", "ANTHROPIC_API_KEY=sk-do-not-say-this\n");
+        axiowl.write(
+            "home/.config/axiowl/config.yaml",
+            format!("providers: {{ claude_code_cli: {{ {given} }} }}\n"),
+        );
+        let run = ok(&axiowl, &["install", "claude-code", "--yes"]);
+        assert!(!run.stdout.contains(line), "{given}: {run}");
+    }
 }

@@ -88,6 +88,69 @@ fn every_byte_of_the_selected_files_stays_and_comes_back() {
     assert_eq!(left, ["lock"], "no copy of anybody's configuration is left");
 }
 
+/// Each client by itself, over files that people have and keys that we know nothing of.
+#[test]
+fn every_client_is_put_in_and_taken_out_byte_for_byte() {
+    let own = "// mine\n{\n\t\"z\": 1, // kept\n\t\"mcp\": { },\n\t\"servers\": { \"docs\": { \"command\": \"docs\" } },\n}\n";
+    let plain = "{ \"z\": [1, 2],\n  \"mcpServers\": {\"docs\": {\"command\": \"docs\"}} }\n";
+    let grok = "# mine\n[z]\ny = 1 # kept\n";
+    for (client, files) in [
+        ("codex", &[(".codex/config.toml", CODEX)][..]),
+        ("claude-code", &[(".claude.json", CLAUDE)]),
+        ("opencode", &[(".config/opencode/opencode.jsonc", own)]),
+        ("copilot", &[(".copilot/mcp-config.json", plain)]),
+        ("gemini", &[(".gemini/settings.json", GEMINI)]),
+        ("vscode", &[(".config/Code/User/mcp.json", own)]),
+        ("cursor", &[(".cursor/mcp.json", plain)]),
+        ("antigravity", &[(".gemini/config/mcp_config.json", plain)]),
+        ("grok", &[(".grok/config.toml", grok)]),
+    ] {
+        for there in [true, false] {
+            let axiowl = Axiowl::new().with_env("PATH", "/usr/bin:/bin");
+            for (file, text) in files.iter().filter(|_| there) {
+                axiowl.write(&format!("home/{file}"), text);
+            }
+            // The client is here, whatever of its files is.
+            for here in [
+                ".codex/x",
+                ".claude/projects/x",
+                ".config/opencode/x",
+                ".copilot/x",
+                ".gemini/tmp/x",
+                ".config/Code/User/x",
+                ".cursor/x",
+                ".gemini/antigravity/x",
+                ".grok/x",
+            ] {
+                axiowl.write(&format!("home/{here}"), "");
+            }
+            for program in ["codex", "claude", "opencode", "copilot", "gemini", "grok"] {
+                crate::machine::program(&axiowl, program);
+            }
+            let before = others(&axiowl);
+            ok(&axiowl, &["install", client, "--yes"]);
+            let with = others(&axiowl);
+            assert_ne!(with, before, "{client}");
+            for (file, text) in files.iter().filter(|_| there) {
+                let now = read(&axiowl, file);
+                assert!(now != *text && now.contains("axiowl"), "{client}: {now}");
+                assert!(
+                    now.contains("docs") || !text.contains("docs"),
+                    "{client}: {now}"
+                );
+            }
+            ok(&axiowl, &["install", client, "--yes"]);
+            assert_eq!(
+                others(&axiowl),
+                with,
+                "{client}: a second time changes nothing"
+            );
+            ok(&axiowl, &["uninstall", client, "--yes"]);
+            assert_eq!(others(&axiowl), before, "{client}, there before: {there}");
+        }
+    }
+}
+
 #[test]
 fn c353_what_was_not_selected_is_not_touched() {
     let axiowl = machine();

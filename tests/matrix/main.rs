@@ -93,7 +93,7 @@ fn whole(client: &dyn Client, clients: &Clients, rows: &[Situation]) {
 fn some(client: &dyn Client, situations: &[Situation]) {
     let clients = or_skip!(Clients::ensure());
     let _ = or_skip!(program("tmux"));
-    run(client, &clients, situations, |_, _, _| {});
+    run(client, &clients, situations, table::compare);
 }
 
 #[test]

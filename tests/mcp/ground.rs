@@ -58,7 +58,13 @@ fn a_variable_that_leads_to_another_store_proves_nothing_until_the_configuration
     for discover in [false, true] {
         if discover {
             let words = ["discover", "claude_code_cli"];
-            assert!(with(&scene.0, VARIABLE, &made_up, &words).status.success());
+            let run = with(&scene.0, VARIABLE, &made_up, &words);
+            let said = String::from_utf8_lossy(&run.stderr).into_owned();
+            assert!(run.status.success(), "{said}");
+            assert!(
+                said.contains("note: in this registry CLAUDE_CONFIG_DIR is not set"),
+                "{said}"
+            );
         }
         let why = whoami().refusal();
         for part in [

@@ -80,7 +80,10 @@ pub(super) fn opencode(world: &World, launch: &Launch) -> Client {
     let path = there.unwrap_or(&names[0]).clone();
     let mut command = vec![launch.program.clone()];
     command.extend(launch.arguments(&["mcp"]));
-    let server = json!({ "type": "local", "command": command, "enabled": true });
+    // A call that waits for an answer takes longer than OpenCode's own limit.
+    let server = json!({
+        "type": "local", "command": command, "enabled": true, "timeout": TOOL_SECONDS * 1000,
+    });
     Client {
         surfaces: &["opencode_cli"],
         programs: &["opencode"],
