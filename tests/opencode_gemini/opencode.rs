@@ -68,7 +68,10 @@ fn c386_sessions_lie_in_one_database_below_the_data_folder() {
     let axiowl = Axiowl::new();
     drop(database(&sql("versions-1"), &axiowl.home().join(STORE)));
     assert_eq!(at_home(&axiowl, "opencode-cli").rows.len(), 10);
-    // XDG_DATA_HOME decides; the default place is not looked at then.
+    // XDG_DATA_HOME decides; the default place is not looked at then. A registry of its own: one
+    // keeps the places it was begun with.
+    let axiowl = Axiowl::new();
+    drop(database(&sql("versions-1"), &axiowl.home().join(STORE)));
     let elsewhere = axiowl.path("data");
     let axiowl = axiowl.with_env("XDG_DATA_HOME", elsewhere.to_str().expect("text"));
     assert!(at_home(&axiowl, "opencode-cli").rows.is_empty());
