@@ -114,11 +114,10 @@ impl Setup {
 /// Opens everything as this process's own environment says, whatever the registry stands on and
 /// also when that cannot be read.
 pub fn open_on_own_ground(common: &Common) -> Result<Setup, Failure> {
-    let own = Own::of_process()?;
-    let config = own.config()?;
-    let rules = load_rules(common, &own, &config, |_| true);
-    let world = own.world(common)?.with_executables(executables(&config));
-    open_on(common, own, config, rules, world, &Known::Nothing, None)
+    let parts = parts(common, |own, config| {
+        load_rules(common, own, config, |_| true)
+    })?;
+    open_on(common, parts, &Known::Nothing, None)
 }
 
 /// Opens everything, with every rule.
@@ -134,11 +133,9 @@ pub fn open_unasked(common: &Common) -> Result<Setup, Failure> {
 
 /// Opens everything for what needs no rule. None is read.
 pub fn open_without_rules(common: &Common) -> Result<Setup, Failure> {
-    let own = Own::of_process()?;
-    let config = own.config()?;
-    let world = own.world(common)?.with_executables(executables(&config));
-    let rules = RuleSet::default();
-    open_with(common, own, config, rules, world, &Known::All)
+    let parts = parts(common, |_, _| RuleSet::default())?;
+    let ground = parts.ground(common)?;
+    open_on(common, parts, &Known::All, ground)
 }
 
 /// Opens what a delivery to one session needs: its provider's rule, and what the registry
@@ -160,11 +157,25 @@ fn open_knowing(
     wanted: impl Fn(&str) -> bool,
     known: &Known<'_>,
 ) -> Result<Setup, Failure> {
+    let parts = parts(common, |own, config| {
+        load_rules(common, own, config, wanted)
+    })?;
+    let ground = parts.ground(common)?;
+    open_on(common, parts, known, ground)
+}
+
+/// The parts as this process's environment gives them.
+fn parts(common: &Common, rules: impl FnOnce(&Own, &Config) -> RuleSet) -> Result<Parts, Failure> {
     let own = Own::of_process()?;
     let config = own.config()?;
-    let rules = load_rules(common, &own, &config, wanted);
+    let rules = rules(&own, &config);
     let world = own.world(common)?.with_executables(executables(&config));
-    open_with(common, own, config, rules, world, known)
+    Ok(Parts {
+        own,
+        config,
+        rules,
+        world,
+    })
 }
 
 /// Opens everything on a fixture folder: its `world.yaml` and the home beside it. Its sessions
@@ -180,30 +191,43 @@ pub fn open_fixture(common: &Common, fixture: &Path) -> Result<Setup, Failure> {
     let rules = load_rules(common, &own, &config, |_| true);
     let spec = bounds::read_case(fixture)?;
     let world = World::fixture(fixture, &spec);
-    open_with(common, own, config, rules, world, &Known::All)
+    let parts = Parts {
+        own,
+        config,
+        rules,
+        world,
+    };
+    let ground = parts.ground(common)?;
+    open_on(common, parts, &Known::All, ground)
 }
 
-fn open_with(
-    common: &Common,
+/// What a setup is put together from.
+struct Parts {
     own: Own,
     config: Config,
     rules: RuleSet,
     world: World,
-    known: &Known<'_>,
-) -> Result<Setup, Failure> {
-    let ground = Ground::of(&own.state(common)?)?;
-    open_on(common, own, config, rules, world, known, ground)
+}
+
+impl Parts {
+    /// What the registry of a command stands on.
+    fn ground(&self, common: &Common) -> Result<Option<Ground>, Failure> {
+        Ground::of(&self.own.state(common)?)
+    }
 }
 
 fn open_on(
     common: &Common,
-    own: Own,
-    config: Config,
-    rules: RuleSet,
-    world: World,
+    parts: Parts,
     known: &Known<'_>,
     ground: Option<Ground>,
 ) -> Result<Setup, Failure> {
+    let Parts {
+        own,
+        config,
+        rules,
+        world,
+    } = parts;
     let state = own.state(common)?;
     let registry = Registry::at(&state);
     let world = match &ground {

@@ -26,24 +26,46 @@ impl Scene {
         scene
     }
 
-    /// Writes a call of a session into its transcript, as its host would, and makes it.
-    fn call(&self, host: &mut Host, session: &str, tool: &str, arguments: Value) -> Who {
-        let (call, turn) = (new_id(), new_id());
+    /// Adds a record to a session's transcript.
+    fn note(&self, session: &str, record: &Value) {
         let path = self.0.home().join(format!(".axiowl-echo/{session}.jsonl"));
-        let mut file = std::fs::OpenOptions::new()
-            .append(true)
-            .open(path)
-            .expect("transcript");
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options.append(true).open(path).expect("transcript");
+        writeln!(file, "{record}").expect("a record");
+    }
+
+    /// Writes a call of a session into its transcript, as its host would: the turn, and what the
+    /// host says of the call.
+    fn announce(&self, session: &str, tool: &str, arguments: &Value) -> (String, Value) {
+        let (call, turn) = (new_id(), new_id());
         let record = json!({ "type": "tool_call", "turn": turn, "id": call, "name": tool, "arguments": arguments });
-        writeln!(file, "{record}").expect("call");
-        let answer = host.call(tool, arguments, json!({ "axiowl/echoCall": call }));
-        writeln!(
-            file,
-            "{}",
-            json!({ "type": "turn_end", "turn": turn, "ok": true })
-        )
-        .expect("end");
+        self.note(session, &record);
+        (turn, json!({ "axiowl/echoCall": call }))
+    }
+
+    /// The same, and makes it.
+    fn call(&self, host: &mut Host, session: &str, tool: &str, arguments: Value) -> Who {
+        let (turn, meta) = self.announce(session, tool, &arguments);
+        let answer = host.call(tool, arguments, meta);
+        self.note(
+            session,
+            &json!({ "type": "turn_end", "turn": turn, "ok": true }),
+        );
         Who::of(&answer)
+    }
+
+    /// A call of the other session that waits for an answer which never comes: its number.
+    fn waiting(&self, host: &mut Host) -> u64 {
+        // It takes messages and reads none, so nothing will ever be seen.
+        let keeps = format!("home/.axiowl-echo/{ECHO}.keeps");
+        self.0.write(&keeps, "held");
+        let (tool, arguments) = (
+            "axiowl_send_message",
+            json!({ "to": "Echo", "body": "x", "wait": "reply" }),
+        );
+        let (_, meta) = self.announce(OTHER, tool, &arguments);
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
+        host.ask("tools/call", params)
     }
 
     fn host(&self) -> Host {
@@ -246,22 +268,8 @@ fn c174_c175_a_proven_sender_is_registered_as_one() {
 #[test]
 fn a_call_that_its_host_gives_up_ends_and_so_does_the_server() {
     let scene = Scene::new();
-    // It takes messages and reads none, so nothing will ever be seen.
-    let keeps = format!("home/.axiowl-echo/{ECHO}.keeps");
-    scene.0.write(&keeps, "held");
     let mut host = scene.host();
-    let (call, turn) = (new_id(), new_id());
-    let path = scene.0.home().join(format!(".axiowl-echo/{OTHER}.jsonl"));
-    let mut file = std::fs::OpenOptions::new()
-        .append(true)
-        .open(path)
-        .expect("transcript");
-    let record =
-        json!({ "type": "tool_call", "turn": turn, "id": call, "name": "axiowl_send_message" });
-    writeln!(file, "{record}").expect("call");
-    let arguments = json!({ "to": "Echo", "body": "x", "wait": "reply" });
-    let params = json!({ "name": "axiowl_send_message", "arguments": arguments, "_meta": { "axiowl/echoCall": call } });
-    let id = host.ask("tools/call", params);
+    let id = scene.waiting(&mut host);
     host.write(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id, "reason": "test" } }));
     let listed = host.request("tools/list", json!({}));
     assert!(listed["result"]["tools"].is_array(), "{listed}");
@@ -279,22 +287,8 @@ fn a_call_that_its_host_gives_up_ends_and_so_does_the_server() {
 #[test]
 fn the_end_of_a_host_ends_the_wait_for_an_answer_and_says_how_far_the_message_is() {
     let scene = Scene::new();
-    let keeps = format!("home/.axiowl-echo/{ECHO}.keeps");
-    scene.0.write(&keeps, "held");
     let mut host = scene.host();
-    let (call, turn) = (new_id(), new_id());
-    let path = scene.0.home().join(format!(".axiowl-echo/{OTHER}.jsonl"));
-    let mut file = std::fs::OpenOptions::new()
-        .append(true)
-        .open(path)
-        .expect("transcript");
-    let arguments = json!({ "to": "Echo", "body": "x", "wait": "reply" });
-    let record = json!({ "type": "tool_call", "turn": turn, "id": call,
-        "name": "axiowl_send_message", "arguments": arguments });
-    writeln!(file, "{record}").expect("call");
-    let params = json!({ "name": "axiowl_send_message", "arguments": arguments,
-        "_meta": { "axiowl/echoCall": call } });
-    let id = host.ask("tools/call", params);
+    let id = scene.waiting(&mut host);
     // It waits once its message is held.
     let held = poll(Duration::from_secs(60), || {
         let listed = scene.0.run(&["list", "messages", "--json"]);

@@ -217,18 +217,9 @@ fn rules_that_stand_elsewhere_name_nobody() {
 #[test]
 fn a_rule_cannot_have_its_callers_confirmed_by_another_providers_verifier() {
     let world = Recorded::of("cursor", "composers", "");
-    let shown = world.axiowl.run(&["rules", "list", "--json"]);
-    let lines = shown.lines("rule");
-    let line = lines.iter().find(|line| line["provider"] == "cursor");
-    let digest = line.expect("cursor")["digest"]
-        .as_str()
-        .expect("a digest")
-        .to_owned();
-    world.axiowl.write(
-        "home/.config/axiowl/rules/cursor/rule.yaml",
-        format!(
-            "axiowl: 1\nprovider: cursor\nextends: builtin\nbase: {digest}\noverride:\n  identity:\n    append:\n      - {{ client: some-editor, from: /_meta/chat, class: host_meta, verify: vscode_host }}\n"
-        ),
+    world.knows_host(
+        "cursor",
+        "client: some-editor, from: /_meta/chat, class: host_meta, verify: vscode_host",
     );
     let server = below(&world.axiowl, world.command(&["mcp"]), "code");
     let mut host = Host::greeting(server, "some-editor");

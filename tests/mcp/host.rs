@@ -2,6 +2,7 @@
 
 use crate::program::Axiowl;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -89,6 +90,16 @@ impl Host {
             if answer["id"] == id {
                 return answer;
             }
+        }
+    }
+
+    /// Reads until each of these calls has been answered, once.
+    pub fn answers_each_once(&mut self, mut open: BTreeSet<u64>) {
+        while !open.is_empty() {
+            let answer = self.read();
+            let id = answer["id"].as_u64().expect("an id");
+            assert!(open.remove(&id), "answered twice, or never asked: {answer}");
+            assert!(answer["result"]["content"].is_array(), "{answer}");
         }
     }
 

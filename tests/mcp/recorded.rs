@@ -46,6 +46,21 @@ impl Recorded {
         Host::greeting(self.command(&["mcp"]), client)
     }
 
+    /// A patch of the user's own adds an identity to a provider's rule.
+    pub fn knows_host(&self, provider: &str, identity: &str) {
+        let listed = self.axiowl.run(&["rules", "list", "--json"]).lines("rule");
+        let line = listed.iter().find(|line| line["provider"] == provider);
+        let base = line.expect("the rule")["digest"]
+            .as_str()
+            .expect("a digest");
+        self.axiowl.write(
+            &format!("home/.config/axiowl/rules/{provider}/rule.yaml"),
+            format!(
+                "axiowl: 1\nprovider: {provider}\nextends: builtin\nbase: {base}\noverride:\n  identity:\n    append:\n      - {{ {identity} }}\n"
+            ),
+        );
+    }
+
     /// Runs a hook to its end; what the host reads.
     pub fn hook(&self, name: &str, payload: &[u8]) -> String {
         use std::io::Write as _;
@@ -261,21 +276,7 @@ fn a11_a_user_adds_the_metadata_key_that_a_build_turns_out_to_send() {
     host.whoami(meta.clone())
         .refused_for("is no program of Cursor");
     drop(host);
-    let shown = world.axiowl.run(&["rules", "list", "--json"]);
-    let line = shown
-        .lines("rule")
-        .into_iter()
-        .find(|line| line["provider"] == "cursor");
-    let digest = line.expect("cursor")["digest"]
-        .as_str()
-        .expect("a digest")
-        .to_owned();
-    world.axiowl.write(
-        "home/.config/axiowl/rules/cursor/rule.yaml",
-        format!(
-            "axiowl: 1\nprovider: cursor\nextends: builtin\nbase: {digest}\noverride:\n  identity:\n    append:\n      - {{ client: cursor-vscode, from: [/_meta/conversationId, /_meta/cursor~1conversationId], class: host_meta }}\n"
-        ),
-    );
+    world.knows_host("cursor", "client: cursor-vscode, from: [/_meta/conversationId, /_meta/cursor~1conversationId], class: host_meta");
     let who = world.host("cursor-vscode").whoami(meta);
     assert_eq!(who.session(), format!("cursor:composer:{chat}"));
     assert_eq!(who.field("class"), "host_meta");
