@@ -51,9 +51,6 @@ pub fn caller(common: &Common, call: &CallContext) -> Result<ProvenSender, Strin
         "caller_refused"
     };
     setup.evidence.record(event, fields);
-    if found.is_ok() && setup.ground.is_none() {
-        ground::begin_plain(&setup).map_err(|failure| told(&failure))?;
-    }
     found
 }
 
@@ -96,6 +93,9 @@ fn find(setup: &Setup, call: &CallContext) -> Result<ProvenSender, String> {
         })
     })?;
     let (sender, spent) = settle(setup, call, confirmed).map_err(refused)?;
+    if setup.ground.is_none() {
+        ground::begin_plain(setup).map_err(|failure| format!("refused: {}", told(&failure)))?;
+    }
     // Last, so that a call which is refused may be made again.
     if let Some(spent) = spent {
         spend(&setup.state, &spent, call.received).map_err(|why| refused(why.to_string()))?;

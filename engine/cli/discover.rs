@@ -45,7 +45,7 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
         None => setup::open_unasked(common)?,
     };
     if !arguments.dry_run && arguments.fixture.is_none() {
-        ground::begin(&setup)?;
+        ground::begin(&mut setup)?;
         for line in ground::overlaid(&setup) {
             anstream::eprintln!(
                 "note: in this registry {line}; `axiowl registry ground` says more, and `homes` in \

@@ -8,22 +8,25 @@
 //! provider are named in config.yaml (`homes`).
 
 use crate::exit::{Exit, Failure};
+use crate::own::read_file;
 use crate::setup::{self, Setup};
+use axiowl_lang::layers::RuleSet;
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::template::Piece;
 use axiowl_model::display_safe;
 use axiowl_registry::create_private_dir;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Below the state folder.
 const FILE: &str = "ground.json";
 const CONFIGURATION: &str = "configuration";
-const MEND: &str =
-    "`axiowl registry ground` shows what it is, and `--set` makes it what is seen now";
+const MEND: &str = "`axiowl registry ground` shows what it is, and `--set` makes it what is seen now; `--state` has \
+                    a registry of its own";
+const UNREADABLE: &str =
+    "`axiowl registry ground --set` writes it anew; what is no file has to be moved away first";
 
 /// What a registry was begun with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,9 +52,9 @@ impl Ground {
         let path = state.join(FILE);
         let wrong = |why: String| {
             let message = format!("{}: {why}", path.display());
-            Failure::new(Exit::Failed, message).hint(MEND)
+            Failure::new(Exit::Failed, message).hint(UNREADABLE)
         };
-        match fs::read_to_string(&path) {
+        match read_file(&path) {
             Ok(text) => serde_json::from_str(&text)
                 .map(Some)
                 .map_err(|error| wrong(error.to_string())),
@@ -62,17 +65,17 @@ impl Ground {
 
     /// What is seen now. `plain` leaves out what variables say.
     pub fn now(setup: &Setup, plain: bool) -> Self {
-        let written = |path: &Path| {
-            let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-            path.to_string_lossy().into_owned()
-        };
+        let written = |path: &Path| settled(path).to_string_lossy().into_owned();
         let value = |name: &String| {
             let value = setup.own_env(name).filter(|_| !plain);
             (name.clone(), value.map(str::to_owned))
         };
         let names = variables(setup.rules.iter().map(AsRef::as_ref));
         Self {
-            home: setup.world.home().to_owned(),
+            home: match setup.world.is_fixture() {
+                true => setup.world.home().to_owned(),
+                false => written(Path::new(setup.world.home())),
+            },
             world: setup.common.world.as_deref().map(written),
             config: written(&setup.config_dir),
             rules: setup.common.rules.as_deref().map(written),
@@ -98,8 +101,10 @@ impl Ground {
         ];
         // A folder that is not there configures nothing.
         let is_there = |folder: &Option<String>| folder.as_deref().is_some_and(is_folder);
+        // Links may have been made or turned since.
+        let place = |folder: &Option<String>| folder.as_deref().map(|text| settled(text.as_ref()));
         let differ = |(what, then, now): &(&str, Option<String>, Option<String>)| {
-            then != now && (*what != CONFIGURATION || is_there(now))
+            place(then) != place(now) && (*what != CONFIGURATION || is_there(now))
         };
         let (what, then, now) = pairs.into_iter().find(differ)?;
         Some(format!(
@@ -107,6 +112,13 @@ impl Ground {
             shown(&then),
             shown(&now)
         ))
+    }
+
+    /// Takes in variables that rules have come to name since; they were not set.
+    pub fn knows(&mut self, rules: &RuleSet) {
+        for name in variables(rules.iter().map(AsRef::as_ref)) {
+            self.env.entry(name).or_insert(None);
+        }
     }
 
     /// Puts the variables of the ground in the place of those that are set.
@@ -147,6 +159,15 @@ impl Ground {
                 done => done.map(drop).map_err(|error| error.error),
             },
         }
+    }
+}
+
+/// A path with the links of what exists of it resolved.
+fn settled(path: &Path) -> PathBuf {
+    match (path.canonicalize(), path.parent(), path.file_name()) {
+        (Ok(real), ..) => real,
+        (Err(_), Some(parent), Some(name)) => settled(parent).join(name),
+        (Err(_), ..) => path.to_path_buf(),
     }
 }
 
@@ -195,19 +216,29 @@ pub fn hold(setup: &Setup) -> Result<(), Failure> {
 ///
 /// # Errors
 /// As [`hold`], and when the state folder cannot be written.
-pub fn begin(setup: &Setup) -> Result<(), Failure> {
-    if setup.ground.is_some() {
-        return hold(setup);
+pub fn begin(setup: &mut Setup) -> Result<(), Failure> {
+    if setup.ground.is_none() {
+        write(setup, false, false)?;
+        // Of two that begin at once, one stands on the other's.
+        setup.stand_on(Ground::of(&setup.state)?);
     }
-    write(setup, false, false)
+    hold(setup)
 }
 
 /// Begins with the places that no variable names.
 ///
 /// # Errors
-/// When the state folder cannot be written.
+/// When the state folder cannot be written, or somebody has begun otherwise meanwhile.
 pub fn begin_plain(setup: &Setup) -> Result<(), Failure> {
-    write(setup, true, false)
+    write(setup, true, false)?;
+    let plain = Ground::now(setup, true);
+    match Ground::of(&setup.state)? {
+        Some(ground) if ground.env == plain.env && ground.differs(&plain).is_none() => Ok(()),
+        _ => {
+            let message = "the registry was begun by somebody else meanwhile";
+            Err(Failure::new(Exit::Failed, message).hint("make the call again"))
+        }
+    }
 }
 
 /// Makes what is seen now the ground.

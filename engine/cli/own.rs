@@ -19,7 +19,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Reads a regular file; opening a pipe would wait for somebody to write into it.
-fn read_file(path: &Path) -> std::io::Result<String> {
+pub fn read_file(path: &Path) -> std::io::Result<String> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(std::io::Error::new(
             std::io::ErrorKind::InvalidInput,

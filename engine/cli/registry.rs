@@ -17,10 +17,10 @@ pub fn run(arguments: &Arguments, common: &Common) -> Outcome {
     if let RegistryChange::Ground { set } = arguments.change {
         return stands(set, common);
     }
-    let setup = setup::open_without_rules(common)?;
+    let mut setup = setup::open_without_rules(common)?;
     match &arguments.change {
         RegistryChange::Check => {}
-        _ => ground::begin(&setup)?,
+        _ => ground::begin(&mut setup)?,
     }
     let registry = &setup.registry;
     if let RegistryChange::AddAgent { provider, .. } = &arguments.change {

@@ -18,11 +18,10 @@ use std::io::Read;
 /// Sends one message.
 pub fn run(arguments: &Send, common: &Common) -> Outcome {
     let mut setup = setup::open_without_rules(common)?;
-    if setup.ground.is_none() && !arguments.dry_run {
-        ground::begin(&setup)?;
-        setup = setup::open_without_rules(common)?;
+    match arguments.dry_run {
+        true => ground::hold(&setup)?,
+        false => ground::begin(&mut setup)?,
     }
-    ground::hold(&setup)?;
     let request = SendRequest {
         to: arguments.to.clone(),
         body: body(arguments)?,

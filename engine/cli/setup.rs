@@ -84,6 +84,18 @@ impl Setup {
         self.common.home.is_none() && self.common.world.is_none()
     }
 
+    /// Lets the registry's ground say where providers keep their stores.
+    pub fn stand_on(&mut self, ground: Option<Ground>) {
+        self.ground = ground;
+        let own = self.reads_own_env();
+        if let Some(ground) = self.ground.as_mut().filter(|_| own) {
+            ground.knows(&self.rules);
+            let mut env = self.own_env.clone();
+            ground.lay(&mut env);
+            self.world = self.world.with_env(env);
+        }
+    }
+
     /// This machine as this process's own environment describes it.
     pub fn own_world(&self) -> World {
         match self.reads_own_env() {
@@ -230,14 +242,6 @@ fn open_on(
     } = parts;
     let state = own.state(common)?;
     let registry = Registry::at(&state);
-    let world = match &ground {
-        Some(ground) if common.home.is_none() && common.world.is_none() => {
-            let mut env = own.env.clone();
-            ground.lay(&mut env);
-            world.with_env(env)
-        }
-        _ => world,
-    };
     let mut world = world
         .with_native(axiowl_providers::native_facts())
         .with_state(&state);
@@ -247,7 +251,7 @@ fn open_on(
     }
     let evidence = EvidenceLog::at(&state);
     faults::report(&rules);
-    Ok(Setup {
+    let mut setup = Setup {
         world,
         config,
         rules,
@@ -256,10 +260,12 @@ fn open_on(
         evidence,
         common: common.clone(),
         config_dir: own.config_dir,
-        ground,
+        ground: None,
         own_env: own.env,
         user_home: own.home,
-    })
+    };
+    setup.stand_on(ground);
+    Ok(setup)
 }
 
 /// The options that make a child see the same world and state.

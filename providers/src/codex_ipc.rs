@@ -57,8 +57,8 @@ pub(crate) use linux::Desk;
 /// # Errors
 /// Why it cannot be known.
 #[cfg(target_os = "linux")]
-pub(crate) fn desk(world: &World, root: &Path, thread: &str) -> Result<Option<Desk>, String> {
-    linux::desk(&linux::places(world, root), thread)
+pub(crate) fn desk(root: &Path, thread: &str) -> Result<Option<Desk>, String> {
+    linux::desk(&linux::own_place(root), thread)
 }
 
 #[cfg(target_os = "linux")]

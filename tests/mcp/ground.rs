@@ -110,7 +110,7 @@ fn what_the_registry_stands_on_is_shown_and_set_by_a_command_of_its_own() {
     // Of no use is what cannot be read, until it is set again.
     scene.0.write("home/.axiowl/ground.json", "{");
     let mut host = under_claude(&scene.0, |_| {});
-    host.whoami(meta(CALL)).refused_for("registry ground");
+    host.whoami(meta(CALL)).refused_for("registry ground --set");
     assert_eq!(scene.0.run(&["discover", "claude_code_cli"]).code, 1);
     assert_eq!(scene.0.run(&["registry", "ground", "--set"]).code, 0);
     assert_eq!(scene.0.run(&["discover", "claude_code_cli"]).code, 0);
@@ -131,6 +131,74 @@ fn before_anything_was_begun_no_variable_says_where_a_store_is() {
     );
     let shown = scene.0.run(&["registry", "ground"]).stdout;
     assert!(shown.contains("CLAUDE_CONFIG_DIR not set"), "{shown}");
+}
+
+#[test]
+fn a_home_and_a_configuration_may_be_written_in_other_ways_and_come_later() {
+    let axiowl = Axiowl::new();
+    let (real, link) = (axiowl.home(), axiowl.path("link"));
+    std::os::unix::fs::symlink(&real, &link).expect("link");
+    let slashed = PathBuf::from(format!("{}/", real.display()));
+    let words = ["discover", "claude_code_cli"];
+    assert!(with(&axiowl, "HOME", &link, &words).status.success());
+    axiowl.write("home/dotfiles/axiowl/config.yaml", "");
+    std::fs::create_dir_all(real.join(".config")).expect("folder");
+    let linked =
+        std::os::unix::fs::symlink(real.join("dotfiles/axiowl"), real.join(".config/axiowl"));
+    linked.expect("link");
+    for home in [&link, &real, &slashed] {
+        let run = with(&axiowl, "HOME", home, &words);
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(run.status.success(), "{}: {said}", home.display());
+    }
+}
+
+#[test]
+fn of_two_that_begin_at_once_one_stands_on_the_others_ground() {
+    for _ in 0..4 {
+        let axiowl = Axiowl::new();
+        let folders = ["one", "two"].map(|name| axiowl.path(name));
+        let runs: Vec<_> = folders
+            .iter()
+            .map(|folder| {
+                std::fs::create_dir_all(folder).expect("folder");
+                let mut command = axiowl.command(&["discover", "claude_code_cli", "--no-cache"]);
+                command
+                    .env(VARIABLE, folder)
+                    .stderr(std::process::Stdio::piped());
+                command.stdout(std::process::Stdio::null());
+                command.spawn().expect("axiowl runs")
+            })
+            .collect();
+        let said: Vec<String> = runs
+            .into_iter()
+            .map(|run| run.wait_with_output().expect("it ends"))
+            .map(|output| String::from_utf8_lossy(&output.stderr).into_owned())
+            .collect();
+        let noted = said
+            .iter()
+            .filter(|said| said.contains("in this registry CLAUDE_CONFIG_DIR"));
+        assert_eq!(noted.count(), 1, "{said:?}");
+    }
+}
+
+#[test]
+fn a_variable_that_a_rule_has_come_to_name_since_was_not_set() {
+    let scene = begun();
+    let path = scene.0.path("home/.axiowl/ground.json");
+    let text = std::fs::read_to_string(&path).expect("ground");
+    let mut ground: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    ground["env"]
+        .as_object_mut()
+        .expect("variables")
+        .remove(VARIABLE);
+    std::fs::write(&path, ground.to_string()).expect("written");
+    let made_up = made_up(&scene);
+    let mut host = under_claude(&scene.0, |command| {
+        command.env(VARIABLE, &made_up);
+    });
+    host.whoami(meta(CALL))
+        .refused_for("CLAUDE_CONFIG_DIR is not set");
 }
 
 #[test]

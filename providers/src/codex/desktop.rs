@@ -35,7 +35,7 @@ pub(super) fn desk(
     rollout: &Path,
 ) -> Result<Desk, String> {
     let root = Store::of(context).real(context.world);
-    let desk = codex_ipc::desk(context.world, &root, thread)?;
+    let desk = codex_ipc::desk(&root, thread)?;
     let desk = desk.ok_or("the Codex desktop app does not own it")?;
     match turn_runs(rollout) {
         Ok(Some(false)) => Ok(desk),

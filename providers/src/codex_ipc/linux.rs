@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// The router answers at once; discovery does not wait for one that does not.
 const DEADLINE: Duration = Duration::from_secs(2);
+/// Errors that say that nobody was given the request.
+const UNTAKEN: [&str; 2] = ["no-client-found", "no-handler-for-request"];
 /// Has the owner of a thread start a turn.
 const START: &str = "thread-follower-start-turn";
 /// A frame that is larger is read and thrown away. The protocol allows 256 MiB.
@@ -28,7 +30,13 @@ pub(super) fn places(world: &World, root: &Path) -> Vec<PathBuf> {
         .to_owned();
     let old = format!("{old}/codex-ipc/ipc-{uid}.sock");
     let old = world.real_path(&old).unwrap_or_else(|| PathBuf::from(old));
-    vec![root.join("ipc/ipc.sock"), old]
+    vec![own_place(root), old]
+}
+
+/// Where newer builds have it. A message is handed in nowhere else: the other place is a variable's
+/// to say.
+pub(super) fn own_place(root: &Path) -> PathBuf {
+    root.join("ipc/ipc.sock")
 }
 
 /// Asks the first socket that is there.
@@ -42,10 +50,10 @@ pub(super) fn owns(places: &[PathBuf], thread: &str) -> Result<bool, String> {
 }
 
 /// The owner of a thread, if the desktop app is that.
-pub(super) fn desk(places: &[PathBuf], thread: &str) -> Result<Option<Desk>, String> {
-    let Some(socket) = places.iter().find(|path| path.symlink_metadata().is_ok()) else {
+pub(super) fn desk(socket: &Path, thread: &str) -> Result<Option<Desk>, String> {
+    if socket.symlink_metadata().is_err() {
         return Ok(None);
-    };
+    }
     let find = || -> Result<Option<Desk>, String> {
         let mut router = Router::connect(socket)?;
         let Some(found) = router.find(thread)? else {
@@ -97,7 +105,12 @@ impl Desk {
                 Some("error") if answer["error"] == "request-version-mismatch" => {}
                 Some("error") => {
                     let error = answer["error"].as_str().unwrap_or("an error");
-                    return Err(NoTurn::Declined(axiowl_model::display_safe(error)));
+                    let shown = axiowl_model::display_safe(error);
+                    return Err(match UNTAKEN.contains(&error) {
+                        true => NoTurn::Declined(shown),
+                        // The router may have handed it on before that.
+                        false => NoTurn::Unknown(shown),
+                    });
                 }
                 _ => return Err(NoTurn::Unknown("its answer is not understood".into())),
             }

@@ -227,10 +227,15 @@ fn an_app_that_does_not_own_the_thread_or_runs_a_turn_of_it_gets_nothing() {
 
 #[test]
 fn what_the_app_declines_was_not_submitted_and_an_older_one_is_asked_its_way() {
-    let app = App::owning(|_| no("thread-is-gone"));
+    let app = App::owning(|_| no("no-client-found"));
     let ran = app.scene.deliver(SHORT);
     ran.is(&["starting"], "not_submitted");
-    ran.tells("thread-is-gone");
+    ran.tells("no-client-found");
+    assert_eq!(app.versions(), [2]);
+    // An error that does not say that nobody had it leaves it to the rollout.
+    let app = App::owning(|_| no("request-timeout"));
+    let ran = app.scene.deliver_leaving_a_trace(SHORT);
+    ran.is(&["starting"], "uncertain");
     assert_eq!(app.versions(), [2]);
 
     let app = App::owning(|ask| match ask.request["version"].as_u64() {

@@ -65,7 +65,7 @@ pub fn spend(state: &Path, call: &str, now: SystemTime) -> Result<(), NotSpent> 
         let Some(other) = name.and_then(|name| name.parse::<u64>().ok()) else {
             continue;
         };
-        if other != hour && path.join(own).exists() {
+        if other != hour && path.join(own).try_exists().map_err(unwritten)? {
             return Err(NotSpent::Before);
         }
         // A clock that was set back leaves folders of hours to come.
