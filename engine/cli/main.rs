@@ -41,7 +41,7 @@ mod worker;
 use anstream::{AutoStream, ColorChoice};
 use args::{Cli, Command};
 use clap::Parser;
-use exit::Outcome;
+use exit::{Exit, Failure, Outcome};
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 
@@ -69,6 +69,13 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Outcome {
     let common = &cli.common;
+    if cli.json && cli.command.is_some() {
+        return Err(Failure::new(
+            Exit::Usage,
+            "`--json` before a command is of the status alone",
+        )
+        .hint("write it behind the command"));
+    }
     match &cli.command {
         None => status::run(common, cli.json),
         Some(Command::Discover(arguments)) => discover::run(arguments, common),

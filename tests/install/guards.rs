@@ -164,3 +164,18 @@ fn somebody_elses_file_in_the_place_of_a_door_is_never_overwritten() {
     ok(&axiowl, &["uninstall", "copilot", "--yes"]);
     assert_eq!(read(&axiowl, place), changed);
 }
+
+#[test]
+fn where_nothing_is_installed_an_uninstall_says_so_and_looking_leaves_nothing_behind() {
+    let axiowl = machine();
+    let before = crate::machine::tree(&axiowl.home());
+    let run = ok(&axiowl, &["uninstall", "--all", "--dry-run"]);
+    assert!(
+        run.stdout.contains("nothing of AxiOwl's is installed"),
+        "{run}"
+    );
+    assert_eq!(crate::machine::tree(&axiowl.home()), before);
+    let odd = axiowl.run(&["--json", "list", "agents"]);
+    assert_eq!(odd.code, 2, "{odd}");
+    assert!(odd.stderr.contains("behind the command"), "{odd}");
+}

@@ -97,7 +97,9 @@ pub fn run(arguments: &Demo) -> Outcome {
     show(&stage.run(&["message", &id, "--follow"])?, |_| true);
     if arguments.keep {
         let kept = folder.keep();
-        crate::output::say!("\nKept in {}", kept.display());
+        let kept = kept.display();
+        crate::output::say!("\nKept in {kept}\nLook around in it with:");
+        crate::output::say!("axiowl --home {kept}/home --state {kept}/state list agents");
     }
     crate::output::say!("\nThe demo is complete.");
     Ok(Exit::Done)

@@ -121,7 +121,11 @@ pub fn remove(arguments: &Uninstall, common: &Common) -> Outcome {
             .map(|name| by_name(all.iter(), |c| c, name));
         chosen.collect::<Result<_, _>>()?
     };
-    let _guard = lock(&records)?;
+    // Looking changes nothing, so it takes no lock.
+    let _guard = match arguments.dry_run {
+        true => None,
+        false => Some(lock(&records)?),
+    };
     let mut plans = Vec::new();
     let mut refused = false;
     for client in chosen {
@@ -149,6 +153,9 @@ pub fn remove(arguments: &Uninstall, common: &Common) -> Outcome {
                 );
             }
         }
+    }
+    if arguments.all && !refused && plans.is_empty() && !arguments.json {
+        crate::output::say!("nothing of AxiOwl's is installed");
     }
     let quiet = arguments.yes || arguments.json;
     finish(
