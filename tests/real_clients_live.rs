@@ -57,16 +57,6 @@ fn peer_records(home: &ClientHome, session: &str, message: &str) -> usize {
     records.iter().filter(has).count()
 }
 
-/// A dialog is drawn before it listens: a key is pressed again until the terminal shows what it
-/// does.
-fn pressed(tui: &ClaudeTui, key: &str, done: impl Fn(&str) -> bool) {
-    let taken = poll(PATIENT, || {
-        tui.press(key).expect("pressed");
-        poll(Duration::from_secs(2), || done(&tui.screen()).then_some(()))
-    });
-    taken.unwrap_or_else(|| panic!("{key} is not taken: {}", tui.screen()));
-}
-
 fn shows(tui: &ClaudeTui, text: &str) {
     let shown = poll(PATIENT, || tui.screen().contains(text).then_some(()));
     shown.unwrap_or_else(|| panic!("the terminal does not show {text}: {}", tui.screen()));
@@ -165,7 +155,10 @@ fn a_turn_that_its_user_breaks_off_in_an_open_claude_code_session_is_never_calle
         .wait_for(|request| request.asks(&message), PATIENT)
         .expect("the turn runs");
     reached(&owl, &message, "seen");
-    pressed(&tui, "Escape", |screen| screen.contains("Interrupted"));
+    tui.press_until("Escape", |screen| {
+        screen.contains("Interrupted").then_some(())
+    })
+    .expect("taken");
     let lines = reached(&owl, &message, "failed");
     let record = proven_line(&home, stage(&lines, "failed"));
     let said = record["message"]["content"][0]["text"].as_str();
@@ -222,9 +215,11 @@ fn what_an_open_claude_code_session_holds_is_its_users_to_decide() {
         assert_eq!(poll(READING, || None::<()>), None);
         if allowed {
             let chosen = format!("❯ {allow}");
-            pressed(&tui, "Down", |screen| screen.contains(&chosen));
+            tui.press_until("Down", |screen| screen.contains(&chosen).then_some(()))
+                .expect("taken");
         }
-        pressed(&tui, "Enter", |screen| !screen.contains(allow));
+        tui.press_until("Enter", |screen| (!screen.contains(allow)).then_some(()))
+            .expect("taken");
         let lines = reached(&owl, &message, end);
         let delivered = usize::from(end == "turn_done");
         assert_eq!(model.asked(&message).len(), delivered, "{lines:?}");

@@ -137,8 +137,9 @@ fn a_session_that_a_real_terminal_picks_calls_as_itself() {
         newer.screen().contains("Older Session").then_some(())
     });
     assert!(listed.is_some(), "{}", newer.screen());
-    newer.press("Enter").expect("pressed");
-    newer.turned_to(&session).expect("picked");
+    newer
+        .press_until("Enter", |_| newer.is_in(&session).then_some(()))
+        .expect("picked");
     assert_eq!(calls_as_itself(&scene, &newer), session);
 }
 
@@ -201,9 +202,9 @@ fn a_call_that_waits_for_its_user_is_not_made_by_the_shell_of_another_session() 
     assert!(answered(&scene).0.is_empty(), "{said}");
 
     // The user approves, and the session's own call goes through as itself.
-    victim.press("Enter").expect("pressed");
-    let proven = poll(PATIENT, || answered(&scene).0.into_iter().next());
-    let proven = proven.unwrap_or_else(|| panic!("nobody called: {}", victim.screen()));
+    let proven = victim
+        .press_until("Enter", |_| answered(&scene).0.into_iter().next())
+        .expect("a proven caller");
     let agent = format!(
         "claude_code_cli:local:claude_code_cli:session:{}",
         victim.session_id()

@@ -115,14 +115,6 @@ impl CodexTui<'_> {
         self.tmux.type_line(line)
     }
 
-    /// Presses a key, named as tmux names it.
-    ///
-    /// # Errors
-    /// [`DriveError`] where the terminal is gone.
-    pub fn press(&self, key: &str) -> Result<(), DriveError> {
-        self.tmux.press(key)
-    }
-
     /// Kills the terminal's client without a chance to tidy up, as a crash does.
     pub fn crash(&self) {
         let _ = kill_process_group(self.pid, Signal::KILL);

@@ -15,6 +15,9 @@ use crate::home::ClientHome;
 use crate::wait::poll;
 
 const TMUX_DEADLINE: Duration = Duration::from_secs(20);
+/// How long a key is pressed again and again, and how long one press is given.
+const KEY_DEADLINE: Duration = Duration::from_secs(120);
+const KEY_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A tmux server of its own, so that neither the user's server nor other tests are touched.
 #[derive(Debug)]
@@ -90,6 +93,30 @@ impl Tmux {
     /// Presses a key.
     pub(crate) fn press(&self, key: &str) -> Result<(), DriveError> {
         self.call(&["send-keys", "-t", "main", key]).map(drop)
+    }
+
+    /// Presses a key until it has done what it is to do: what is drawn does not always listen yet,
+    /// and such a key is lost.
+    pub(crate) fn press_until<T>(
+        &self,
+        key: &str,
+        done: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, DriveError> {
+        let taken = poll(KEY_DEADLINE, || {
+            let pressed = self.press(key);
+            let taken = || done(&self.screen());
+            match pressed {
+                Ok(()) => poll(KEY_PATIENCE, taken).map(Ok),
+                Err(error) => Some(Err(error)),
+            }
+        });
+        taken.unwrap_or_else(|| {
+            Err(DriveError::Deadline {
+                what: format!("what the key {key} does"),
+                within: KEY_DEADLINE,
+                output: self.screen(),
+            })
+        })
     }
 
     pub(crate) fn call(&self, arguments: &[&str]) -> Result<String, DriveError> {

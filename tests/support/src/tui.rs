@@ -106,8 +106,7 @@ impl ClaudeTui {
         };
         poll(RUN_DEADLINE, || open.screen().contains(title).then_some(()))
             .ok_or_else(|| late(format!("{title} in the list of sessions")))?;
-        open.press("Enter")?;
-        open.turned_to(session)?;
+        open.press_until("Enter", |_| open.is_in(session).then_some(()))?;
         Ok(open)
     }
 
@@ -116,15 +115,18 @@ impl ClaudeTui {
     /// # Errors
     /// [`DriveError::Deadline`] with the screen's text.
     pub fn turned_to(&self, session: &str) -> Result<(), DriveError> {
-        let turned = poll(RUN_DEADLINE, || {
-            let record = self.record();
-            (record["sessionId"] == session && record["status"] == "idle").then_some(())
-        });
+        let turned = poll(RUN_DEADLINE, || self.is_in(session).then_some(()));
         turned.ok_or_else(|| DriveError::Deadline {
             what: format!("the session {session} in {}", self.record()),
             within: RUN_DEADLINE,
             output: self.screen(),
         })
+    }
+
+    /// Whether the client says that it is idle in a session.
+    pub fn is_in(&self, session: &str) -> bool {
+        let record = self.record();
+        record["sessionId"] == session && record["status"] == "idle"
     }
 
     /// The session's id when it was opened; `/clear` changes what [`Self::record`] says.
@@ -161,12 +163,17 @@ impl ClaudeTui {
         self.tmux.type_line(line)
     }
 
-    /// Presses a key, named as tmux names it (`Enter`, `Down`, `Escape`).
+    /// Presses a key, named as tmux names it (`Enter`, `Down`, `Escape`), and again until it has
+    /// done what it is to do. `done` looks at the screen.
     ///
     /// # Errors
-    /// [`DriveError`] where the terminal is gone.
-    pub fn press(&self, key: &str) -> Result<(), DriveError> {
-        self.tmux.press(key)
+    /// [`DriveError::Deadline`] with the screen's text.
+    pub fn press_until<T>(
+        &self,
+        key: &str,
+        done: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, DriveError> {
+        self.tmux.press_until(key, done)
     }
 
     /// Kills the client without a chance to tidy up, as a crash does: its record and its socket
