@@ -7,7 +7,7 @@ use crate::pass;
 use axiowl_discover::coverage::Coverage;
 use axiowl_discover::{Options, discover};
 use axiowl_lang::load::LoadedRule;
-use axiowl_model::Decision;
+use axiowl_model::{Decision, codes};
 use axiowl_registry::Registry;
 use axiowl_sources::World;
 use serde_json::{Value, json};
@@ -125,14 +125,17 @@ fn start_registry(registry: &Registry, start: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A run that found nothing and left nothing out proves nothing about the rule.
+/// A run that found nothing, left nothing out and did not see that there is nothing proves nothing
+/// about the rule.
 pub fn is_vacuous(outcome: &Value) -> bool {
     let empty = |key: &str| match &outcome[key] {
         Value::Array(list) => list.is_empty(),
         Value::Object(map) => map.is_empty(),
         _ => true,
     };
-    empty("rows") && empty("left_out")
+    let issues = outcome["issues"].as_array();
+    let unused = issues.is_some_and(|all| all.iter().any(|issue| issue["code"] == codes::NOT_USED));
+    empty("rows") && empty("left_out") && !unused
 }
 
 /// What is expected of a case; `None` when nothing is written down yet.

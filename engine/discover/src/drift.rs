@@ -3,11 +3,12 @@
 use crate::gaps::Gaps;
 use crate::records::{self, Odd};
 use axiowl_lang::load::LoadedRule;
+use axiowl_lang::template::Piece;
 use axiowl_model::{DiscoveredAgent, Issue, Kind, Verdict, codes};
 use axiowl_sources::World;
 use axiowl_sources::read::{Table, Tables};
 use axiowl_sources::survey::{Survey, alike, survey};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So few sessions without a name may all be new.
 const FEW: usize = 2;
@@ -81,10 +82,26 @@ impl Fit {
         self.issues.push(issue);
     }
 
+    /// What was listed holds no session. A list that was cut short cannot say so.
+    fn not_used(&mut self, listed: &Survey) {
+        if listed.capped {
+            let message = "it has too many files to say that none of them holds a session";
+            return self.drift(Issue::new(codes::DRIFT, message));
+        }
+        self.issues.push(not_used());
+    }
+
     fn blind(&mut self, message: String) {
         self.verdict = Verdict::Blind;
         self.issues.push(Issue::new(codes::BLIND, message));
     }
+}
+
+fn not_used() -> Issue {
+    Issue::new(
+        codes::NOT_USED,
+        "the provider is there and keeps no session yet",
+    )
 }
 
 impl Seen<'_> {
@@ -98,6 +115,21 @@ impl Seen<'_> {
             .iter()
             .flat_map(|from| from.iter());
         from.filter_map(|name| self.tables.tables.get(name.as_str()))
+    }
+
+    /// The roots below which those lie.
+    fn base_roots(&self) -> BTreeSet<String> {
+        let rule = &self.loaded.rule;
+        let from = rule.rows.from.iter().flat_map(|from| from.iter());
+        let sources = from.filter_map(|name| rule.sources.get(name.as_str()));
+        let paths = sources.flat_map(|source| source.paths());
+        let first = paths.filter_map(|path| path.pieces().first());
+        first
+            .filter_map(|piece| match piece {
+                Piece::Field(root) => Some(root.clone()),
+                Piece::Text(_) | Piece::Variable(_) => None,
+            })
+            .collect()
     }
 }
 
@@ -225,18 +257,23 @@ fn nothing(seen: &Seen, fit: &mut Fit, listed: &mut dyn FnMut() -> Survey) {
     }
     let matched: usize = seen.bases().map(|table| table.files_matched).sum();
     if matched > 0 {
-        if !unused(seen) {
-            fit.blind(format!(
-                "{matched} files are there and no session was understood"
-            ));
+        if unused(seen) {
+            fit.issues.push(not_used());
+            return;
         }
+        fit.blind(format!(
+            "{matched} files are there and no session was understood"
+        ));
     } else if seen.tables.unread_files == 0 {
         let listed = listed();
-        let unmatched: Vec<&str> = listed.unmatched().map(|f| f.recorded.as_str()).collect();
+        // Other roots are looked into for other things than sessions.
+        let roots = seen.base_roots();
+        let unmatched = listed.unmatched().filter(|f| !roots.is_disjoint(&f.roots));
+        let unmatched: Vec<&str> = unmatched.map(|f| f.recorded.as_str()).collect();
         fit.gaps.files = unmatched.len();
         let message = "the provider's folder is there and no file in it is one this rule knows";
         if unmatched.is_empty() {
-            fit.drift(Issue::new(codes::DRIFT, message));
+            fit.not_used(&listed);
             return;
         }
         let few = unmatched[..unmatched.len().min(3)].join(", ");

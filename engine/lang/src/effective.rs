@@ -12,10 +12,11 @@ use crate::tree::{Form, Tree};
 use std::ops::Range;
 
 /// What a rule takes from the one it shares, where it does not give it itself.
-pub(crate) const SHARED: [&str; 10] = [
+pub(crate) const SHARED: [&str; 11] = [
     "roots",
     "home",
     "sources",
+    "beside",
     "expects",
     "rows",
     "name",

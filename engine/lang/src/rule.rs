@@ -36,7 +36,7 @@ pub struct Rule {
     /// Whether `discover all` mentions the provider when none of its roots exists.
     #[serde(default)]
     pub listed: Listed,
-    /// Takes `roots`, `sources`, `rows`, `name`, `status`, `evidence`, `transcript` and `policy`, where
+    /// Takes `roots`, `sources` (with `beside` and `expects`), `rows`, `name`, `status`, `evidence`, `transcript` and `policy`, where
     /// this rule does not give them (for `rows` and `name`: key by key), from a sibling rule
     /// that reads the same store for another surface.
     pub shares: Option<At<String>>,
@@ -56,6 +56,10 @@ pub struct Rule {
     /// Files that are there are reported; none is opened.
     #[serde(default)]
     pub unread: Vec<At<Unread>>,
+    /// Files and folders the provider keeps that hold no session: settings, caches, logs. Where
+    /// there is nothing else, it was not used yet. A folder stands for all that is in it.
+    #[serde(default)]
+    pub beside: Vec<At<Template>>,
     /// Sources of which a file has to be there when the provider is: where one has none, the
     /// provider keeps its files elsewhere by now, and that is reported.
     #[serde(default)]

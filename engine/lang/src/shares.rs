@@ -71,6 +71,9 @@ pub(crate) fn fill(rule: &mut Rule, shared: Rule) {
     }
     if rule.sources.is_empty() {
         rule.sources = shared.sources;
+        if rule.beside.is_empty() {
+            rule.beside = shared.beside;
+        }
         if rule.expects.is_empty() {
             rule.expects = shared.expects;
         }

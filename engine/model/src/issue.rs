@@ -93,6 +93,8 @@ pub mod codes {
     pub const CANCELLED: &str = "cancelled";
     /// A store of the provider is there that AxiOwl does not read, for a stated reason.
     pub const UNSUPPORTED_STORE: &str = "unsupported_store";
+    /// The provider is there and was not used yet: it keeps nothing but what holds no session.
+    pub const NOT_USED: &str = "not_used";
     /// The provider folder holds files, and nothing of them was understood.
     pub const BLIND: &str = "blind";
 }

@@ -32,6 +32,8 @@ pub struct Surveyed {
     pub size: u64,
     /// The sources (and stores that are known and not read) whose patterns fit it.
     pub fits: BTreeSet<String>,
+    /// The roots below which it lies.
+    pub roots: BTreeSet<String>,
 }
 
 /// The files below a rule's roots.
@@ -55,6 +57,9 @@ impl Survey {
 /// The name that stands for stores a rule knows and does not read.
 pub const UNREAD: &str = "unread";
 
+/// The name that stands for what a provider keeps beside its sessions.
+pub const BESIDE: &str = "beside";
+
 /// Lists the files. Secret files, links and AxiOwl's own folder are left out.
 pub fn survey(loaded: &LoadedRule, world: &World) -> Survey {
     if let Some(witness) = world.witness() {
@@ -66,12 +71,13 @@ pub fn survey(loaded: &LoadedRule, world: &World) -> Survey {
     let mut left = ENTRIES;
     let mut folders = BTreeSet::new();
     let own = roots.iter().filter(|(name, _)| *name != STATE_ROOT);
-    for root in own.map(|(_, root)| root) {
+    for (name, root) in own {
         for folder in root.folders() {
             let Some(place) = &folder.place else { continue };
             folders.insert(folder.recorded.clone());
             let mut walk = Walk {
                 world,
+                name,
                 root: &folder.recorded,
                 found: &mut found,
                 left: &mut left,
@@ -85,6 +91,9 @@ pub fn survey(loaded: &LoadedRule, world: &World) -> Survey {
     }
     for unread in &rule.unread {
         mark(UNREAD, &unread.files, false, &roots, world, &mut found);
+    }
+    for folders in [false, true] {
+        mark(BESIDE, &rule.beside, folders, &roots, world, &mut found);
     }
     Survey {
         roots: folders.into_iter().collect(),
@@ -133,6 +142,7 @@ pub fn members(loaded: &LoadedRule) -> Vec<glob::Pattern> {
 
 struct Walk<'a> {
     world: &'a World,
+    name: &'a str,
     root: &'a str,
     found: &'a mut BTreeMap<PathBuf, Surveyed>,
     left: &'a mut usize,
@@ -158,13 +168,15 @@ impl Walk<'_> {
             } else if metadata.is_file() {
                 let recorded = self.world.recorded(&path);
                 if !is_secret(&recorded, self.root, self.world.home()) {
-                    let surveyed = Surveyed {
+                    let file = self.found.entry(path.clone());
+                    let file = file.or_insert_with(|| Surveyed {
                         recorded,
-                        real: path.clone(),
+                        real: path,
                         size: metadata.len(),
                         fits: BTreeSet::new(),
-                    };
-                    self.found.insert(path, surveyed);
+                        roots: BTreeSet::new(),
+                    });
+                    file.roots.insert(self.name.to_owned());
                 }
             }
         }
@@ -212,6 +224,7 @@ fn mark(
             real: hit.real.clone(),
             size: hit.size,
             fits: BTreeSet::new(),
+            roots: BTreeSet::new(),
         });
         file.fits.insert(name.to_owned());
     }

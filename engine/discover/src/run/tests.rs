@@ -169,3 +169,41 @@ fn a_run_that_is_ended_judges_no_further_row_and_says_so() {
         assert_eq!(said(&report, codes::CANCELLED), [expected]);
     }
 }
+
+#[test]
+fn a_provider_with_nothing_but_what_holds_no_session_was_not_used_yet() {
+    let mut scene = Scene::new("fn review(row, ctx) { }", Vec::new());
+    let text = RULE.replace(
+        "roots: { demo: ~/.demo }",
+        "roots: { demo: ~/.demo, other: ~/.other }\nbeside: [\"{demo}/settings.json\", \"{demo}/cache\"]",
+    );
+    let mut folder = RuleFolder::new("demo", Layer::User, "rules/demo", &text);
+    folder
+        .scripts
+        .insert("policy.rhai".into(), "fn review(row, ctx) { }".into());
+    scene.rule = load(&folder, &|_| None).unwrap_or_else(|errors| panic!("{errors:#?}"));
+    let home = scene.folder.path().join("home");
+    std::fs::remove_file(home.join(".demo/sessions.json")).unwrap();
+    let judged = || {
+        let report = scene.run();
+        let (unused, blind) = (said(&report, codes::NOT_USED), said(&report, codes::BLIND));
+        (report.verdict, unused.len(), blind.len())
+    };
+    assert_eq!(judged(), (Verdict::Verified, 1, 0));
+
+    // What the rule names, and whatever lies below other roots.
+    for file in [
+        ".demo/settings.json",
+        ".demo/cache/deep/er.bin",
+        ".other/x.json",
+    ] {
+        let path = home.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "{}").unwrap();
+    }
+    assert_eq!(judged(), (Verdict::Verified, 1, 0));
+
+    // Any other file may be where the sessions are by now.
+    std::fs::write(home.join(".demo/threads.json"), "{}").unwrap();
+    assert_eq!(judged(), (Verdict::Blind, 0, 1));
+}
