@@ -167,7 +167,8 @@ fn providers(setup: &Setup, arguments: &List) -> Outcome {
             "PROVIDER", "RULE", "KNOWN", "SENDABLE", "SEED", "PROVEN", "DISCOVER", "SEND", "REPLY",
             "INSTALL", "WHAT",
         ];
-        output::table(&head, &cells);
+        let spare = ["WHAT", "RULE", "SEED", "PROVEN", "KNOWN"];
+        crate::table::print(&head, &cells, &spare);
     }
     Ok(Exit::Done)
 }

@@ -255,7 +255,7 @@ pub fn stage_text(line: &StageLine) -> String {
     out
 }
 
-pub use crate::table::print as table;
+pub use crate::table::table;
 
 /// An issue in a line: code, place, what happened.
 pub fn issue(issue: &Issue) -> String {

@@ -15,11 +15,24 @@ const JUDGED: [&str; 10] = [
     "STAGE", "STATE", "VERDICT", "SEED", "PROVEN", "DISCOVER", "SEND", "REPLY", "INSTALL", "REASON",
 ];
 
-/// Prints rows below their heads, in one go; the last column is not padded.
-pub fn print(head: &[&str], rows: &[Vec<String>]) {
+/// Prints rows below their heads with all columns.
+pub fn table(head: &[&str], rows: &[Vec<String>]) {
+    print(head, rows, &[]);
+}
+
+/// Prints rows below their heads, in one go; the last column is not padded. Where a terminal is too
+/// narrow, the columns of `spare` are left out one after the other, before any cell is cut.
+pub fn print(head: &[&str], rows: &[Vec<String>], spare: &[&str]) {
     let terminal = std::io::stdout().is_terminal();
     let columns = terminal.then(terminal_size::terminal_size).flatten();
-    let widths = widths(head, rows, columns.map(|(width, _)| usize::from(width.0)));
+    let room = columns.map(|(width, _)| usize::from(width.0));
+    let (kept, left_out) = kept(head, rows, spare, room);
+    let head: Vec<&str> = kept.iter().map(|column| head[*column]).collect();
+    let rows: Vec<Vec<&str>> = rows
+        .iter()
+        .map(|row| kept.iter().map(|column| row[*column].as_str()).collect())
+        .collect();
+    let widths = widths(&head, &rows, room);
     let mut out = String::new();
     let bold = |_: usize, cell: &str| format!("\u{1b}[1m{cell}\u{1b}[0m");
     let plain = |_: usize, cell: &str| cell.to_owned();
@@ -29,13 +42,12 @@ pub fn print(head: &[&str], rows: &[Vec<String>]) {
         false => (&plain, &plain),
     };
     line(&mut out, &mut head.iter().copied(), &widths, for_head);
-    for row in rows {
-        line(
-            &mut out,
-            &mut row.iter().map(String::as_str),
-            &widths,
-            for_row,
-        );
+    for row in &rows {
+        line(&mut out, &mut row.iter().copied(), &widths, for_row);
+    }
+    if !left_out.is_empty() {
+        let left_out = left_out.join(", ");
+        out.push_str(&format!("A wider terminal also shows {left_out}.\n"));
     }
     match terminal {
         true => write_out(format_args!("{out}"), false),
@@ -55,11 +67,39 @@ fn cells_of(text: &str) -> usize {
     }
 }
 
+/// Which columns are shown, and the heads of those for which there is no room.
+fn kept<'h>(
+    head: &[&'h str],
+    rows: &[Vec<String>],
+    spare: &[&str],
+    room: Option<usize>,
+) -> (Vec<usize>, Vec<&'h str>) {
+    let mut shown: Vec<usize> = (0..head.len()).collect();
+    let mut left_out = Vec::new();
+    let Some(room) = room else {
+        return (shown, left_out);
+    };
+    let need = |column: &usize| {
+        let cells = rows.iter().map(|row| cells_of(&row[*column]));
+        cells.chain([cells_of(head[*column])]).max().unwrap_or(0)
+    };
+    for spare in spare {
+        let wide = shown.iter().map(need).sum::<usize>() + GAP * shown.len().saturating_sub(1);
+        if wide <= room {
+            break;
+        }
+        if let Some(at) = shown.iter().position(|column| head[*column] == *spare) {
+            left_out.push(head[shown.remove(at)]);
+        }
+    }
+    (shown, left_out)
+}
+
 /// The width of each column, in cells of a terminal: what it needs, or less where all of them
 /// would not fit.
-fn widths(head: &[&str], rows: &[Vec<String>], room: Option<usize>) -> Vec<usize> {
+fn widths(head: &[&str], rows: &[Vec<&str>], room: Option<usize>) -> Vec<usize> {
     let need = |column: usize| {
-        let cells = rows.iter().map(|row| cells_of(&row[column]));
+        let cells = rows.iter().map(|row| cells_of(row[column]));
         cells.chain([cells_of(head[column])]).max().unwrap_or(0)
     };
     let mut out: Vec<usize> = (0..head.len()).map(need).collect();
@@ -143,32 +183,22 @@ fn painted(head: &str, cell: &str) -> String {
 mod tests {
     use super::*;
 
-    fn rows(rows: &[[&str; 3]]) -> Vec<Vec<String>> {
-        let row = |row: &[&str; 3]| row.iter().map(|cell| (*cell).to_owned()).collect();
-        rows.iter().map(row).collect()
-    }
-
     fn drawn(room: Option<usize>) -> Vec<String> {
         let head = ["NAME", "STAGE", "FOLDER"];
-        let rows = rows(&[
-            [
+        let rows = [
+            vec![
                 "Design Review",
                 "seen",
                 "/home/dev/projects/webshop/checkout",
             ],
-            ["設計レビュー", "failed", "/x"],
-        ]);
+            vec!["設計レビュー", "failed", "/x"],
+        ];
         let widths = widths(&head, &rows, room);
         let plain = |_: usize, cell: &str| cell.to_owned();
         let mut out = String::new();
         line(&mut out, &mut head.iter().copied(), &widths, &plain);
         for row in &rows {
-            line(
-                &mut out,
-                &mut row.iter().map(String::as_str),
-                &widths,
-                &plain,
-            );
+            line(&mut out, &mut row.iter().copied(), &widths, &plain);
         }
         out.lines().map(str::to_owned).collect()
     }
@@ -198,6 +228,20 @@ mod tests {
         );
         // Too narrow for any table: short columns stay readable, and the terminal wraps.
         assert!(drawn(Some(8))[1].contains('…'));
+    }
+
+    #[test]
+    fn a_terminal_that_is_too_narrow_gets_fewer_columns_in_the_stated_order() {
+        let head = ["NAME", "RULE", "SEND", "WHAT"];
+        let rows = [["codex", "built-in", "supported", "Codex threads"].map(str::to_owned)];
+        let rows = rows.map(Vec::from);
+        let shown = |room| kept(&head, &rows, &["WHAT", "RULE"], room);
+        // 5 + 8 + 9 + 13 cells and three gaps.
+        assert_eq!(shown(None), (vec![0, 1, 2, 3], vec![]));
+        assert_eq!(shown(Some(41)), (vec![0, 1, 2, 3], vec![]));
+        assert_eq!(shown(Some(40)), (vec![0, 1, 2], vec!["WHAT"]));
+        assert_eq!(shown(Some(25)), (vec![0, 2], vec!["WHAT", "RULE"]));
+        assert_eq!(shown(Some(5)), (vec![0, 2], vec!["WHAT", "RULE"]));
     }
 
     #[test]

@@ -60,12 +60,11 @@ pub fn run(common: &Common, json: bool) -> Outcome {
         ]);
     }
     if !json {
-        output::table(
-            &[
-                "PROVIDER", "SCOPE", "LAYER", "DIGEST", "LANGUAGE", "TESTED", "CASES", "VERDICT",
-            ],
-            &cells,
-        );
+        let head = [
+            "PROVIDER", "SCOPE", "LAYER", "DIGEST", "LANGUAGE", "TESTED", "CASES", "VERDICT",
+        ];
+        let spare = ["LANGUAGE", "DIGEST", "SCOPE", "CASES"];
+        crate::table::print(&head, &cells, &spare);
         for loaded in rules.iter() {
             let provider = loaded.rule.provider.value.as_str();
             let last = verdicts::last(&state, provider);
