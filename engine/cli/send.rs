@@ -168,13 +168,22 @@ fn follow(pipeline: &Pipeline, accepted: &Accepted, arguments: &Send) -> Outcome
     };
     let followed = pipeline
         .wait_for(line.message_id, wanted, arguments.timeout, |line| {
-            print(&line, arguments.json)
+            print(&line, arguments.json);
+            if wanted == Stage::Replied && line.stage == Stage::TurnDone {
+                anstream::eprintln!("its turn ended without an answer; one may still come");
+            }
         })
         .map_err(|error| office::ledger_failure(&error))?;
     if followed.stage() == Stage::Replied {
         show_replies(pipeline, line, arguments.json)?;
     }
     match followed {
+        Followed::TimedOut(Stage::TurnDone) => anstream::eprintln!(
+            "no answer {}, and none has to come: its turn ended; axiowl message {} shows one that \
+             comes later",
+            after(arguments.timeout),
+            line.message_id
+        ),
         Followed::TimedOut(stage) => anstream::eprintln!(
             "still {stage} {}; the message goes on: axiowl message {} --follow",
             after(arguments.timeout),

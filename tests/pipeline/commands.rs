@@ -249,3 +249,17 @@ fn old_settled_messages_go_by_the_configured_time_and_others_stay() {
     let kept = [new, first, unsure].map(|id| format!("\"{id}\""));
     assert_eq!(ids, kept, "{old} is gone: {list}");
 }
+
+#[test]
+fn whoever_waits_for_an_answer_is_told_when_the_turn_ends_without_one() {
+    let desk = Desk::with(&["Beta"]);
+    let wait = ["--wait", "reply", "--timeout", "10s"];
+    let run = desk.send("Beta", &wait);
+    assert_eq!(run.code, 9, "{run}");
+    let id = message_id(&run);
+    let told = run.stderr.find("its turn ended without an answer");
+    let over = run.stderr.find(&format!("axiowl message {id}"));
+    assert!(told.is_some() && told < over, "{run}");
+    assert!(!run.stderr.contains("still turn_done"), "{run}");
+    desk.quiet();
+}
