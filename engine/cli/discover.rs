@@ -12,6 +12,7 @@ use crate::setup::{self, Setup};
 use crate::verdicts::{self, Last};
 use axiowl_discover::Readings;
 use axiowl_lang::load::LoadedRule;
+use axiowl_lang::nearest::suggest;
 use axiowl_lang::rule::Listed;
 use axiowl_model::{Verdict, display_safe};
 use axiowl_sources::Witness;
@@ -194,7 +195,11 @@ fn one(setup: &Setup, scope: &str) -> Result<Arc<LoadedRule>, Failure> {
             match known.is_empty() {
                 true => "no rule could be loaded, so there is none; `axiowl rules list` shows why"
                     .into(),
-                false => format!("scopes: {}, all", known.join(", ")),
+                false => suggest(
+                    scope,
+                    known.iter().map(String::as_str).chain(["all"]),
+                    "scopes",
+                ),
             },
         )
     })

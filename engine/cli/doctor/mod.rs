@@ -13,6 +13,7 @@ use crate::args::{Common, Doctor};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::say;
 use crate::setup;
+use axiowl_lang::nearest::suggest;
 use finding::{Findings, Level};
 
 /// Looks at everything, or at what concerns one provider.
@@ -36,8 +37,11 @@ pub fn run(arguments: &Doctor, common: &Common) -> Outcome {
             .collect();
         let asked = asked.unwrap_or_default();
         return Err(
-            Failure::new(Exit::Usage, format!("there is no rule for `{asked}`"))
-                .hint(format!("providers: {}", known.join(", "))),
+            Failure::new(Exit::Usage, format!("there is no rule for `{asked}`")).hint(suggest(
+                asked,
+                known,
+                "providers",
+            )),
         );
     }
     let fit = rules::judge(&setup, arguments, &rules)?;

@@ -14,6 +14,7 @@ use crate::office::Office;
 use crate::output;
 use crate::setup::{self, Setup};
 use axiowl_install::{Plan, Records};
+use axiowl_lang::nearest::suggest;
 use axiowl_providers::{Client, Launch};
 use choose::Sighting;
 pub use logins::{in_variable as login_in_variable, way as login_way};
@@ -294,7 +295,7 @@ fn by_name<T>(
     let fits = |client: &Client| client.key == name || client.surfaces.contains(&key.as_str());
     all.find(|one| fits(client(one))).ok_or_else(|| {
         Failure::new(Exit::Usage, format!("there is no client `{name}`"))
-            .hint(format!("clients: {}", known.join(", ")))
+            .hint(suggest(name, known, "clients"))
     })
 }
 

@@ -144,6 +144,11 @@ fn targets(path: Option<&Path>, shelf: &Shelf) -> Result<Vec<Target>, Failure> {
         return Ok(out);
     };
     let path = std::path::absolute(path)?;
+    if !path.exists() {
+        let message = format!("there is no file or folder {}", path.display());
+        return Err(Failure::new(Exit::Usage, message)
+            .hint("name a folder with a rule.yaml, or a folder of such folders"));
+    }
     let folder = match path.is_file() {
         true => path.parent().map(Path::to_path_buf).unwrap_or_default(),
         false => path,

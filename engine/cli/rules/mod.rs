@@ -31,6 +31,7 @@ use crate::own::Own;
 use crate::setup;
 use crate::shelf::Shelf;
 use args::{Action, Rules};
+use axiowl_lang::nearest::suggest;
 use std::path::{Path, PathBuf};
 
 /// Does one thing with rules.
@@ -132,6 +133,9 @@ fn short(path: &Path) -> PathBuf {
 /// Says that no layer has a rule for a provider.
 fn no_rule(provider: &str, known: impl IntoIterator<Item = String>) -> Failure {
     let known: Vec<String> = known.into_iter().collect();
-    Failure::new(Exit::Usage, format!("there is no rule for `{provider}`"))
-        .hint(format!("providers: {}", known.join(", ")))
+    Failure::new(Exit::Usage, format!("there is no rule for `{provider}`")).hint(suggest(
+        provider,
+        known.iter().map(String::as_str),
+        "providers",
+    ))
 }

@@ -40,10 +40,19 @@ fn distance(word: &str, candidate: &str) -> usize {
     strsim::damerau_levenshtein(&word.to_ascii_lowercase(), &candidate.to_ascii_lowercase())
 }
 
+/// The shortest name that goes on where a word stops: `claude` for `claude-code`.
+fn begun<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let longer = known.iter().copied().filter(|name| name.starts_with(word));
+    longer
+        .filter(|_| word.chars().count() > 2)
+        .min_by_key(|name| name.len())
+}
+
 /// A help line: the nearest name, else the list of all, cut where it gets long.
 pub fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, what: &str) -> String {
     let known: Vec<&str> = known.into_iter().collect();
-    if let Some(near) = nearest(word, known.iter().copied()) {
+    let near = nearest(word, known.iter().copied());
+    if let Some(near) = near.or_else(|| begun(word, &known)) {
         return format!("did you mean `{near}`?");
     }
     if known.is_empty() {
@@ -74,6 +83,12 @@ mod tests {
             "known fields: `name`, `node`"
         );
         assert_eq!(suggest("x", [], "known fields"), "known fields: none");
+        let clients = ["claude-code-cli", "claude-code", "codex"];
+        assert_eq!(
+            suggest("claude", clients, "clients"),
+            "did you mean `claude-code`?"
+        );
+        assert!(suggest("co", clients, "clients").starts_with("clients: "));
     }
 
     #[test]
