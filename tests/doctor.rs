@@ -144,6 +144,46 @@ fn c419_a_program_proves_no_login_and_no_secret_is_opened() {
 }
 
 #[test]
+fn a_file_with_variables_that_gives_none_is_a_finding_and_its_text_is_not_told() {
+    for (text, fault) in [
+        (None, "cannot be read"),
+        (
+            Some("# keys\n\nexport A=1\nsk-do-not-say-this\n"),
+            "a line of it is no `NAME=value`",
+        ),
+        (
+            Some("sk-do-not-say-this\n: x\n"),
+            "2 lines of it are no `NAME=value`",
+        ),
+        (Some("# keys\n\nexport A='1'\n"), ""),
+    ] {
+        let axiowl = machine();
+        stub(&axiowl, ".local/bin/codex", "echo codex-cli 0.171.0");
+        let config = "providers: { codex_cli: { env_file: ~/codex.env } }\n";
+        axiowl.write("home/.config/axiowl/config.yaml", config);
+        if let Some(text) = text {
+            axiowl.write("home/codex.env", text);
+        }
+        let run = doctor(&axiowl, "codex-cli");
+        let all = run.lines("doctor_finding");
+        let mut about = all.iter().filter(|line| {
+            let text = line["finding"].as_str().unwrap_or_default();
+            text.contains("env_file") && text.contains("codex.env")
+        });
+        let found = about.next();
+        assert_eq!(found.is_some(), !fault.is_empty(), "{text:?}: {run}");
+        if let Some(found) = found {
+            assert_eq!(found["level"], "attention", "{found}");
+            let said = found["finding"].as_str().unwrap_or_default();
+            assert!(said.contains(fault), "{found}");
+            let hint = found["hint"].as_str().unwrap_or_default();
+            assert!(hint.contains("codex_cli: { env_file:"), "{found}");
+        }
+        assert!(!run.to_string().contains("do-not-say"), "{run}");
+    }
+}
+
+#[test]
 fn c420_to_c427_programs_are_found_where_version_managers_put_them() {
     for folder in [
         "on-path",

@@ -206,6 +206,31 @@ impl<'a> Office<'a> {
             axiowl: std::env::current_exe()?,
         })
     }
+
+    /// The file that config.yaml names for a provider's environment, and its text.
+    fn env_file(&self, provider: &str) -> Option<(PathBuf, std::io::Result<String>)> {
+        let configured = self.setup.config.providers.get(provider)?;
+        let path = self.setup.folder(configured.env_file.as_ref()?);
+        let text = std::fs::read_to_string(&path);
+        Some((path, text))
+    }
+
+    /// What is wrong with that file, if anything. Nothing of its text is told.
+    pub fn env_file_fault(&self, provider: &str) -> Option<(PathBuf, String)> {
+        let (path, text) = self.env_file(provider)?;
+        let text = match text {
+            Ok(text) => text,
+            Err(error) => return Some((path, format!("cannot be read: {error}"))),
+        };
+        let meant = text.lines().map(str::trim);
+        let meant = meant.filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let odd = meant.filter(|line| env_file(line).next().is_none()).count();
+        match odd {
+            0 => None,
+            1 => Some((path, "a line of it is no `NAME=value`".into())),
+            odd => Some((path, format!("{odd} lines of it are no `NAME=value`"))),
+        }
+    }
 }
 
 impl Surroundings for Office<'_> {
@@ -231,13 +256,13 @@ impl Surroundings for Office<'_> {
             out.retain(|(known, _)| known != name);
             out.push((name.to_owned(), value.to_owned()));
         };
-        if let Some(file) = &configured.env_file {
-            let path = self.setup.folder(file);
-            match std::fs::read_to_string(&path) {
-                Ok(text) => env_file(&text).for_each(|(name, value)| set(name, value)),
-                // Its provider will say what it lacks; this says why.
-                Err(error) => tracing::error!(path = %path.display(), %error, "env_file not read"),
+        match self.env_file(provider) {
+            Some((_, Ok(text))) => env_file(&text).for_each(|(name, value)| set(name, value)),
+            // Its provider will say what it lacks; this says why.
+            Some((path, Err(error))) => {
+                tracing::error!(path = %path.display(), %error, "env_file not read");
             }
+            None => {}
         }
         for name in configured.env.iter().map(|name| name.value.as_str()) {
             if let Some(value) = self.own.var(name) {

@@ -84,9 +84,24 @@ pub fn look(
         if found.is_some() {
             login(setup, &office, client, &client.login, findings);
         }
+        env_files(&office, client, findings);
         configuration(client, &records, findings);
     }
     Ok(())
+}
+
+/// A file with variables for deliveries that gives none of them, or not all.
+fn env_files(office: &Office, client: &Client, findings: &mut Findings) {
+    let surfaces = client.surfaces.iter();
+    for (surface, (path, fault)) in
+        surfaces.filter_map(|surface| Some((surface, office.env_file_fault(surface)?)))
+    {
+        let text = format!("env_file {} {fault}", path.display());
+        let hint = format!(
+            "mend it, or name another: `providers: {{ {surface}: {{ env_file: … }} }}` in config.yaml"
+        );
+        findings.add(Level::Attention, client.key, &text, &hint);
+    }
 }
 
 fn program(
