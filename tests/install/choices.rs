@@ -125,6 +125,11 @@ fn a_dry_run_shows_every_entry_with_its_value_and_writes_nothing() {
     );
     assert_eq!(steps[0]["value"]["args"], serde_json::json!(["mcp"]));
     assert!(run.lines("install_result").is_empty());
+    // People see the same values.
+    let run = ok(&axiowl, &["install", "claude-code", "--dry-run"]);
+    let shown = steps[0]["value"].to_string();
+    assert!(run.stdout.contains(&shown), "{shown}: {run}");
+    assert!(run.stdout.contains("mcp__axiowl"), "{run}");
     assert_eq!(others(&axiowl), before);
 }
 

@@ -222,6 +222,8 @@ fn a_door_into_open_sessions_comes_as_a_file_of_its_own_and_goes_again() {
     );
     let before = others(&axiowl);
     let plan = ok(&axiowl, &["install", "copilot", "--dry-run"]).stdout;
+    // Of a whole file a person sees only how long it is.
+    assert!(plan.contains("lines (all of it with --json)"), "{plan}");
     assert!(
         plan.contains("+ door") && plan.contains("+ switch"),
         "{plan}"

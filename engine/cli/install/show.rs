@@ -50,9 +50,26 @@ pub fn plan(client: &Client, plan: &Plan, as_json: bool) {
             step.entry.part,
             display_safe(&step.entry.shown())
         );
+        if matches!(step.what, What::Adds | What::Renews) {
+            say!("      {}", value(&step.entry.value));
+        }
     }
     for note in client.notes {
         say!("  note: {note}");
+    }
+}
+
+/// What is written, in a line; of a whole file how long it is.
+fn value(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) if text.contains('\n') => {
+            format!(
+                "{} (all of it with --json)",
+                count(text.lines().count(), "line")
+            )
+        }
+        serde_json::Value::String(text) => display_safe(text),
+        other => display_safe(&other.to_string()),
     }
 }
 

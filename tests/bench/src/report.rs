@@ -218,6 +218,8 @@ impl Bench<'_> {
                             "x",
                             "--dry-run",
                             "--json",
+                            "--home",
+                            &home,
                         ])
                     },
                     &mut || {

@@ -110,7 +110,10 @@ impl Bench<'_> {
                     &mut || self.job(own, &["list", "agents", "--json", "--state", &state]),
                     &mut || {
                         let to = ["send", "--to", &middle, "--body", "x", "--dry-run"];
-                        self.job(own, &[&to[..], &["--state", &state]].concat())
+                        self.job(
+                            own,
+                            &[&to[..], &["--home", &home, "--state", &state]].concat(),
+                        )
                     },
                     &mut || {
                         table.reset()?;
