@@ -107,17 +107,6 @@ fn all_at_once(clients: &Clients, pairs: &[(Client, Client)]) {
 }
 
 #[test]
-fn four_real_agents_talk_at_once() {
-    let clients = or_skip!(Clients::ensure());
-    let pairs = [
-        (Client::Claude, Client::Codex),
-        (Client::Codex, Client::Claude),
-    ];
-    all_at_once(&clients, &pairs);
-}
-
-#[test]
-#[ignore = "eight real clients at once take minutes"]
 fn eight_real_agents_talk_at_once() {
     let clients = or_skip!(Clients::ensure());
     let pairs = [
