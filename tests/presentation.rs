@@ -190,3 +190,32 @@ fn a_table_fits_its_terminal_and_colour_obeys_no_color() {
         "nothing is cut where there is room: {plain}"
     );
 }
+
+#[test]
+fn a_client_that_was_only_started_is_one_line_that_says_so() {
+    let axiowl = Axiowl::new();
+    axiowl.write("home/.claude/settings.json", "{}\n");
+    axiowl.write("home/.copilot/logs/process-1-2.log", "started\n");
+    for _ in 0..2 {
+        let run = axiowl.run(&["discover", "all", "--strict"]);
+        assert_eq!(run.code, 0, "{run}");
+        let unused = run
+            .stdout
+            .lines()
+            .filter(|line| line.contains("not used yet"));
+        let unused: Vec<&str> = unused.filter_map(|line| line.split(' ').next()).collect();
+        // The sessions of VS Code's Copilot lie in the same folder.
+        let expected = ["claude_code_cli", "copilot_cli", "vscode_copilot_backed"];
+        assert_eq!(unused, expected, "{run}");
+        assert!(!run.stdout.contains("verdict"), "{run}");
+    }
+    let run = axiowl.run(&["discover", "claude-code-cli"]);
+    for words in ["found      0", "not_used", "verdict    verified"] {
+        assert!(run.stdout.contains(words), "{words}: {run}");
+    }
+    // What lies there by now may be sessions.
+    axiowl.write("home/.claude/conversations/1.jsonl", "{}\n");
+    let run = axiowl.run(&["discover", "all", "--strict"]);
+    assert_eq!(run.code, 1, "{run}");
+    assert!(run.stdout.contains("verdict    blind"), "{run}");
+}

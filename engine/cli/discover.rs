@@ -14,7 +14,7 @@ use axiowl_discover::Readings;
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::nearest::suggest;
 use axiowl_lang::rule::Listed;
-use axiowl_model::{Verdict, display_safe};
+use axiowl_model::{Verdict, codes, display_safe};
 use axiowl_sources::Witness;
 use axiowl_sources::timings::{Timings, timed};
 use serde_json::json;
@@ -26,6 +26,9 @@ const ALL: &str = "all";
 const REMOTE: &str = "remote";
 /// What is said of a provider without any of its folders.
 const NOT_HERE: &str = "not here: none of its folders exists";
+
+/// What is said of a provider that keeps no session.
+const NOT_USED: &str = "not used yet: it keeps no session";
 
 /// Runs one scope or all of them.
 pub fn run(arguments: &Discover, common: &Common) -> Outcome {
@@ -128,8 +131,10 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
         );
         match arguments.json {
             true => print_json(&pass),
-            false if arguments.scope == ALL && is_nothing(&pass) => print_absent(rule),
-            false => print(&pass, rule),
+            false => match nothing(&pass).filter(|_| arguments.scope == ALL) {
+                Some(why) => print_nothing(rule, why),
+                None => print(&pass, rule),
+            },
         }
         if let Some(timings) = &timings {
             print_timings(rule, timings, why.as_deref(), arguments.json);
@@ -242,17 +247,24 @@ pub fn not_understood(pass: &Pass, rule: &LoadedRule) -> Option<String> {
     Some(verdicts::way_out(pass.summary.verdict, &line, rule))
 }
 
-/// Nothing of the provider is here, and nothing of it is known.
-fn is_nothing(pass: &Pass) -> bool {
+/// Why nothing is to be said of a provider, of which nothing is known either.
+fn nothing(pass: &Pass) -> Option<&'static str> {
     let summary = &pass.summary;
-    let touched = summary.found + summary.updated + summary.pruned;
-    !pass.report.present && touched == 0 && summary.issues.is_empty()
+    if summary.found + summary.updated + summary.pruned > 0 {
+        return None;
+    }
+    let mut issues = summary.issues.iter();
+    match (pass.report.present, summary.issues.len()) {
+        (false, 0) => Some(NOT_HERE),
+        (true, 1) if issues.all(|issue| issue.code == codes::NOT_USED) => Some(NOT_USED),
+        _ => None,
+    }
 }
 
 /// One line among many scopes; asked for by name it is told in full.
-fn print_absent(rule: &LoadedRule) {
+fn print_nothing(rule: &LoadedRule, why: &str) {
     let provider = &rule.rule.provider.value;
-    crate::output::say!("{provider} ({})  {NOT_HERE}", rule.rule.title);
+    crate::output::say!("{provider} ({})  {why}", rule.rule.title);
 }
 
 fn print(pass: &Pass, rule: &LoadedRule) {
