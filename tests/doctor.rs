@@ -437,3 +437,36 @@ fn looking_changes_nothing() {
     );
     assert_eq!(listing(), before);
 }
+
+#[test]
+fn one_provider_is_looked_at_alone_and_an_unused_client_lacks_nothing() {
+    let axiowl = machine();
+    stub(&axiowl, ".local/bin/codex", "echo codex-cli 0.171.0");
+    stub(&axiowl, ".local/bin/copilot", "echo 1.0.102");
+    let run = doctor(&axiowl, "codex-cli");
+    assert!(!run.stdout.contains("copilot"), "{run}");
+    let all = axiowl.run(&["doctor", "--json"]);
+    assert_eq!(finding(&all, "copilot tools")["level"], "note", "{all}");
+    axiowl.write("home/.copilot/config.json", "{}\n");
+    let all = axiowl.run(&["doctor", "--json"]);
+    assert_eq!(
+        finding(&all, "copilot tools")["level"],
+        "attention",
+        "{all}"
+    );
+}
+
+#[test]
+fn settings_for_a_provider_that_no_rule_knows_are_a_finding() {
+    let axiowl = machine();
+    axiowl.write(
+        "home/.config/axiowl/config.yaml",
+        "providers: { codex_clu: { env: [A] } }\n",
+    );
+    let run = axiowl.run(&["doctor", "--json"]);
+    let found = finding(&run, "config");
+    assert_eq!(found["level"], "attention", "{found}");
+    let said = found["finding"].as_str().unwrap_or_default();
+    assert!(said.contains("codex_clu"), "{found}");
+    assert_eq!(found["hint"], "did you mean `codex_cli`?");
+}

@@ -8,7 +8,7 @@ use crate::send;
 use crate::setup::{self, Setup};
 use crate::worker;
 use axiowl_model::{MessageId, Timestamp, display_safe};
-use axiowl_pipeline::{Decision, Settled, stage_exit_code};
+use axiowl_pipeline::{Decision, Pipeline, Settled, stage_exit_code};
 use serde_json::json;
 use std::time::SystemTime;
 
@@ -23,6 +23,7 @@ pub fn run(arguments: &Message, common: &Common) -> Outcome {
     }
     let setup = setup::open_without_rules(common)?;
     let pipeline = office::pipeline(&setup)?;
+    take_up(&pipeline);
     let message = pipeline
         .ledger()
         .message(id)
@@ -54,6 +55,13 @@ pub fn run(arguments: &Message, common: &Common) -> Outcome {
         send::show_replies(&pipeline, line, arguments.json)?;
     }
     Ok(send::exit_of(stage_exit_code(message.stage)))
+}
+
+/// Whoever looks at messages sees to those whose worker died. A look that cannot is a look.
+fn take_up(pipeline: &Pipeline) {
+    if let Err(error) = pipeline.resume_abandoned() {
+        tracing::warn!(%error, "abandoned messages not looked for");
+    }
 }
 
 /// Settles a message, by evidence or by the word of whoever typed it.
@@ -98,6 +106,7 @@ fn person() -> String {
 /// Lists the newest messages; all of them with `--all`.
 pub fn list(setup: &Setup, arguments: &List) -> Outcome {
     let pipeline = office::pipeline(setup)?;
+    take_up(&pipeline);
     let messages = pipeline
         .ledger()
         .recent(if arguments.all { usize::MAX } else { NEWEST })

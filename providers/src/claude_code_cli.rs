@@ -202,7 +202,8 @@ fn sign_in(
     if !ending.stopped && code == Some(1) {
         let reason = "Claude Code is not signed in in the environment of a delivery; run `claude \
                       /login`, or give its key in a file under `providers.claude_code_cli.env_file` \
-                      in config.yaml (`env` there passes on what whoever sends has set)";
+                      in config.yaml (`env` there passes on what whoever sends has set); `axiowl \
+                      doctor` says whether that file gives one";
         return Err(EdgeError::NotSubmitted {
             reason: reason.into(),
         });

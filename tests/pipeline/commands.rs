@@ -263,3 +263,20 @@ fn whoever_waits_for_an_answer_is_told_when_the_turn_ends_without_one() {
     assert!(!run.stderr.contains("still turn_done"), "{run}");
     desk.quiet();
 }
+
+#[test]
+fn a_look_at_messages_sees_to_those_that_nobody_delivers() {
+    for all in [true, false] {
+        let desk = Desk::with(&["Beta"]);
+        let id = desk.send_and_leave("Beta");
+        let run = match all {
+            true => desk.run(&["list", "messages"]),
+            false => desk.run(&["message", &id]),
+        };
+        assert_eq!(run.code, 0, "{run}");
+        assert!(run.stdout.contains("accepted_by_axiowl"), "{run}");
+        desk.until(&id, &["turn_done"]);
+        desk.quiet();
+        assert_eq!(desk.copies(0, &id), 1);
+    }
+}

@@ -99,7 +99,10 @@ pub fn run(arguments: &Demo) -> Outcome {
         let kept = folder.keep();
         let kept = kept.display();
         crate::output::say!("\nKept in {kept}\nLook around in it with:");
-        crate::output::say!("axiowl --home {kept}/home --state {kept}/state list agents");
+        // It may have been built and not be installed.
+        let axiowl = std::env::current_exe()?;
+        let axiowl = axiowl.display();
+        crate::output::say!("{axiowl} --home {kept}/home --state {kept}/state list agents");
     }
     crate::output::say!("\nThe demo is complete.");
     Ok(Exit::Done)

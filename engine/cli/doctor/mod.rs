@@ -55,7 +55,7 @@ pub fn run(arguments: &Doctor, common: &Common) -> Outcome {
     // Programs of this machine say nothing about a recorded one.
     if !setup.world.is_fixture() {
         findings.head("programs");
-        programs::look(&setup, &wanted, &mut findings)?;
+        programs::look(&setup, asked, &wanted, &mut findings)?;
     }
     if !fit.readings.is_empty() {
         findings.head("stores");

@@ -3,6 +3,7 @@
 use super::finding::{Findings, Level};
 use crate::office;
 use crate::setup::Setup;
+use axiowl_lang::nearest::suggest;
 use std::path::Path;
 
 /// Looks at them.
@@ -10,6 +11,14 @@ pub fn look(setup: &Setup, findings: &mut Findings) {
     folder(&setup.state, findings);
     registry(setup, findings);
     ledger(setup, findings);
+    for provider in setup.config.providers.keys() {
+        if setup.rules.get(provider).is_none() {
+            let known = setup.rules.iter().map(|rule| &*rule.rule.provider.value);
+            let text = format!("config.yaml sets something for `{provider}`, which no rule is for");
+            let hint = suggest(provider, known, "providers");
+            findings.add(Level::Attention, "config", &text, &hint);
+        }
+    }
     for problem in setup.rules.problems() {
         let what = problem.diagnostics.first().map(|one| one.message.as_str());
         let text = format!(

@@ -22,6 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Looks at every client of a wanted provider.
 pub fn look(
     setup: &Setup,
+    asked: Option<&str>,
     wanted: &dyn Fn(&str) -> bool,
     findings: &mut Findings,
 ) -> Result<(), Failure> {
@@ -32,7 +33,7 @@ pub fn look(
             .programs
             .iter()
             .any(|name| setup.world.executable(name).is_some());
-        program || client.surfaces.iter().any(|surface| wanted(surface))
+        (program && asked.is_none()) || client.surfaces.iter().any(|surface| wanted(surface))
     });
     let clients: Vec<Client> = clients
         .filter(|client| client.surfaces.iter().any(|s| setup.rules.get(s).is_some()))
@@ -85,7 +86,8 @@ pub fn look(
             login(setup, &office, client, &client.login, findings);
         }
         env_files(&office, client, findings);
-        configuration(client, &records, findings);
+        let used = client.surfaces.iter().any(|surface| wanted(surface));
+        configuration(client, used, &records, findings);
     }
     Ok(())
 }
@@ -247,7 +249,8 @@ fn login(
     }
 }
 
-fn configuration(client: &Client, records: &Records, findings: &mut Findings) {
+/// What AxiOwl has in a client's configuration. In one that nobody has used it lacks nothing.
+fn configuration(client: &Client, used: bool, records: &Records, findings: &mut Findings) {
     let subject = format!("{} tools", client.key);
     let (state, detail) = install::state(client, records);
     let install = format!("axiowl install {}", client.key);
@@ -259,7 +262,10 @@ fn configuration(client: &Client, records: &Records, findings: &mut Findings) {
             "",
         ),
         "not installed" => findings.add(
-            Level::Attention,
+            match used {
+                true => Level::Attention,
+                false => Level::Note,
+            },
             &subject,
             "it does not know AxiOwl's tools, so its sessions cannot answer",
             &install,
