@@ -470,3 +470,20 @@ fn settings_for_a_provider_that_no_rule_knows_are_a_finding() {
     assert!(said.contains("codex_clu"), "{found}");
     assert_eq!(found["hint"], "did you mean `codex_cli`?");
 }
+
+#[test]
+fn a_registry_that_cannot_be_read_is_a_finding_among_the_others() {
+    let axiowl = machine();
+    stub(&axiowl, ".local/bin/codex", "echo codex-cli 0.171.0");
+    let line = "registry add-agent --provider codex_cli --session x --name X";
+    let run = axiowl.run(&line.split(' ').collect::<Vec<_>>());
+    let state = axiowl.home().join(".axiowl");
+    let table = state.join("registry/agents.tsv");
+    assert!(table.exists(), "{run}");
+    std::fs::write(&table, "no table of ours\n").expect("damaged");
+    let run = axiowl.run(&["doctor", "--strict", "--json"]);
+    assert_eq!(run.code, 1, "{run}");
+    assert_eq!(finding(&run, "registry")["level"], "broken", "{run}");
+    finding(&run, "codex");
+    finding(&run, "ledger");
+}

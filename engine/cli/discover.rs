@@ -69,6 +69,7 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
     let options = PassOptions {
         target: arguments.target.clone(),
         dry_run: arguments.dry_run,
+        unread_registry: false,
         deep: arguments.deep,
         allow_commands: arguments.allow_commands,
         cancel: interrupt::cancel(),

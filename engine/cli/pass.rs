@@ -7,7 +7,7 @@ use axiowl_discover::{Options, Readings, Report};
 use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::Prune;
 use axiowl_model::{AgentRecord, Decision, DiscoverySummary, Timestamp, Verdict};
-use axiowl_registry::{MergeOptions, MergeReport};
+use axiowl_registry::{MergeOptions, MergeReport, Snapshot};
 use axiowl_sources::timings::timed;
 use axiowl_sources::{Cancel, Timings, Witness};
 use serde_json::json;
@@ -33,6 +33,8 @@ pub struct PassOptions {
     pub target: Option<String>,
     /// Change nothing.
     pub dry_run: bool,
+    /// Of a dry run: a registry that cannot be read counts as empty, since somebody else tells it.
+    pub unread_registry: bool,
     /// Scan whole files.
     pub deep: bool,
     /// Let `command` sources run their programs.
@@ -80,7 +82,10 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
     let timings = options.timings.as_deref();
     let merge = || -> Result<(MergeReport, Vec<AgentRecord>), Failure> {
         if options.dry_run {
-            let mut rows = setup.registry.load()?;
+            let mut rows = match setup.registry.load() {
+                Err(_) if options.unread_registry => Snapshot::default(),
+                loaded => loaded?,
+            };
             let merged = rows.merge(&report.agents, &merge_options);
             return Ok((merged, rows.into_agents()));
         }

@@ -18,7 +18,11 @@ use finding::{Findings, Level};
 
 /// Looks at everything, or at what concerns one provider.
 pub fn run(arguments: &Doctor, common: &Common) -> Outcome {
-    let setup = setup::open(common)?;
+    let mut setup = setup::open_unasked(common)?;
+    // A registry that cannot be read is one of the findings, and hinders no other.
+    if let Err(failure) = setup.know_registered() {
+        tracing::debug!(why = %failure, "rules may ask nothing about the registry");
+    }
     let asked = arguments.provider.as_deref();
     let rules: Vec<_> = setup
         .rules

@@ -33,6 +33,7 @@ pub fn judge(
     let asked = arguments.provider.as_deref();
     let options = PassOptions {
         dry_run: true,
+        unread_registry: true,
         ..PassOptions::default()
     };
     let mut fits = setup.rules.problems().is_empty();
