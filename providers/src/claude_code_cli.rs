@@ -291,7 +291,7 @@ fn resume(
         ALLOWED_TOOL,
     ];
     let mut running = start(context, delivery, ground, &arguments)?;
-    match Trace::leave(&context.state_root, id, running.id()) {
+    match Trace::leave(&context.state_root, id, &delivery.target.key, running.id()) {
         Ok(trace) => running.keep(trace),
         Err(error) => {
             let reason = format!("the delivery could not be noted in the state folder: {error}");

@@ -12,8 +12,9 @@ mod in_use;
 use crate::child::Program;
 use crate::environment::Environment;
 use crate::follow;
-use crate::ground::{self, Ground, not_now};
+use crate::ground::{self, Ground};
 use crate::one_turn::Turn;
+use crate::resume::examined;
 use axiowl_pipeline::edge::{
     Delivery, Edge, EdgeContext, EdgeError, Finding, Liveness, Progress, Target,
 };
@@ -52,7 +53,7 @@ impl Edge for CopilotCli {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), EdgeError> {
         ground::is_real(context)?;
-        let Way { ground, door } = examine(context, delivery.target).map_err(not_now)?;
+        let Way { ground, door } = examined(context, delivery, examine)?;
         if let Some(door) = door {
             return door.deliver(delivery, &ground.session, progress);
         }

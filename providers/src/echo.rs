@@ -59,7 +59,12 @@ impl Edge for Echo {
             route: ROUTE.into(),
         });
         let mut running = start(context, delivery, &place)?;
-        match Trace::leave(&context.state_root, delivery.message_id, running.id()) {
+        match Trace::leave(
+            &context.state_root,
+            delivery.message_id,
+            &delivery.target.key,
+            running.id(),
+        ) {
             Ok(trace) => running.keep(trace),
             Err(error) => return Err(not_submitted(format!("the state folder: {error}"))),
         }

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 /// How often a transcript is looked at while its program works.
 const GLANCE: Duration = Duration::from_millis(150);
 /// How often it is looked at when nothing but the transcript can tell any more.
-const STARE: Duration = Duration::from_millis(25);
+pub(crate) const STARE: Duration = Duration::from_millis(25);
 /// How long an earlier process of ours is waited for.
-const PREDECESSOR: Duration = Duration::from_secs(60);
+pub(crate) const PREDECESSOR: Duration = Duration::from_secs(60);
 /// How long a transcript may lag behind a program that has just ended.
 pub(crate) const LAG: Duration = Duration::from_secs(2);
 /// Time kept at the end of a delivery for stopping the program and a last look.

@@ -9,7 +9,7 @@
 //! provider.
 
 use crate::processes;
-use axiowl_model::MessageId;
+use axiowl_model::{MessageId, SessionKey};
 use serde_json::{Value, json};
 use std::fs;
 use std::io;
@@ -24,6 +24,7 @@ const LARGEST: u64 = 4 * 1024;
 #[derive(Debug)]
 pub(crate) struct Trace {
     path: PathBuf,
+    session: String,
     stays: bool,
 }
 
@@ -32,8 +33,13 @@ impl Trace {
     ///
     /// # Errors
     /// When the state folder cannot be written.
-    pub fn leave(state_root: &Path, message: MessageId, pid: u32) -> io::Result<Self> {
-        let trace = Self::announce(state_root, message)?;
+    pub fn leave(
+        state_root: &Path,
+        message: MessageId,
+        session: &SessionKey,
+        pid: u32,
+    ) -> io::Result<Self> {
+        let trace = Self::announce(state_root, message, session)?;
         trace.name(pid)?;
         Ok(trace)
     }
@@ -42,13 +48,21 @@ impl Trace {
     ///
     /// # Errors
     /// When the state folder cannot be written. Nothing may be started then.
-    pub fn announce(state_root: &Path, message: MessageId) -> io::Result<Self> {
+    pub fn announce(
+        state_root: &Path,
+        message: MessageId,
+        session: &SessionKey,
+    ) -> io::Result<Self> {
         let path = place(state_root, message);
         if let Some(folder) = path.parent() {
             private_folder(folder)?;
         }
         write_private(&path, "{}\n")?;
-        Ok(Self { path, stays: false })
+        Ok(Self {
+            path,
+            session: session.to_string(),
+            stays: false,
+        })
     }
 
     /// Notes that a process which somebody has a session open in is about to be handed a
@@ -60,10 +74,11 @@ impl Trace {
     pub fn hand_to(
         state_root: &Path,
         message: MessageId,
+        session: &SessionKey,
         pid: u32,
         start: &str,
     ) -> io::Result<Self> {
-        let trace = Self::announce(state_root, message)?;
+        let trace = Self::announce(state_root, message, session)?;
         let line = json!({ "receiver": pid, "start": start });
         write_private(&trace.path, &format!("{line}\n"))?;
         Ok(trace)
@@ -80,7 +95,8 @@ impl Trace {
     /// # Errors
     /// When the state folder cannot be written.
     pub fn name(&self, pid: u32) -> io::Result<()> {
-        let line = json!({ "pid": pid, "start": processes::start_of(pid) });
+        let start = processes::start_of(pid);
+        let line = json!({ "pid": pid, "start": start, "session": self.session });
         write_private(&self.path, &format!("{line}\n"))
     }
 }
@@ -138,6 +154,31 @@ pub(crate) fn standing(state_root: &Path, message: MessageId) -> Standing {
     Standing::Nobody
 }
 
+/// Whether a program that some delivery started for a session lives on. Traces of programs that
+/// are dead are swept on the way.
+pub(crate) fn outlives(state_root: &Path, session: &SessionKey) -> bool {
+    let entries = fs::read_dir(state_root.join(FOLDER));
+    let paths = entries.into_iter().flatten().flatten();
+    let session = session.to_string();
+    let mut lives = false;
+    for path in paths.map(|entry| entry.path()) {
+        let small = fs::metadata(&path).is_ok_and(|meta| meta.len() <= LARGEST);
+        let text = small.then(|| fs::read_to_string(&path).ok()).flatten();
+        let trace = text.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+        let Some(trace) = trace else { continue };
+        let pid = trace["pid"]
+            .as_u64()
+            .and_then(|pid| u32::try_from(pid).ok());
+        let Some(pid) = pid else { continue };
+        if !processes::group_alive(pid, trace["start"].as_str()) {
+            let _ = fs::remove_file(&path);
+        } else if trace["session"] == session.as_str() {
+            lives = true;
+        }
+    }
+    lives
+}
+
 fn place(state_root: &Path, message: MessageId) -> PathBuf {
     state_root.join(FOLDER).join(format!("{message}.json"))
 }
@@ -164,6 +205,10 @@ mod tests {
     use std::os::unix::process::CommandExt as _;
     use std::process::{Command, Stdio};
 
+    fn session() -> SessionKey {
+        SessionKey::local("codex_cli", "codex_cli:session:1")
+    }
+
     #[test]
     fn a_trace_stands_as_long_as_its_group_lives_and_goes_with_it() {
         let state = tempfile::tempdir().unwrap();
@@ -175,12 +220,14 @@ mod tests {
             .process_group(0)
             .spawn()
             .unwrap();
-        let trace = Trace::announce(state.path(), message).unwrap();
+        let trace = Trace::announce(state.path(), message, &session()).unwrap();
         assert_eq!(standing(state.path(), message), Standing::Unnamed);
         trace.name(child.id()).unwrap();
         let of_child = Standing::Process(child.id());
         assert_eq!(standing(state.path(), message), of_child);
         assert_eq!(standing(state.path(), MessageId::new()), Standing::Nobody);
+        let other = SessionKey::local("codex_cli", "codex_cli:session:2");
+        assert!(outlives(state.path(), &session()) && !outlives(state.path(), &other));
         child.kill().unwrap();
         // A dead process that nobody has reaped yet works on nothing.
         let path = place(state.path(), message);
@@ -191,6 +238,9 @@ mod tests {
         }
         assert!(!path.exists());
         child.wait().unwrap();
+        // Whoever looks for any session sweeps it, too.
+        trace.name(child.id()).unwrap();
+        assert!(!outlives(state.path(), &other) && !path.exists());
         drop(trace);
     }
 
@@ -201,7 +251,8 @@ mod tests {
         let message = MessageId::new();
         let me = std::process::id();
         let start = processes::start_of(me).unwrap();
-        let note = |start: &str| Trace::hand_to(state.path(), message, me, start).unwrap();
+        let note =
+            |start: &str| Trace::hand_to(state.path(), message, &session(), me, start).unwrap();
         drop(note(&start));
         assert_eq!(standing(state.path(), message), Standing::Nobody);
         note(&start).stay();
@@ -215,7 +266,8 @@ mod tests {
     fn a_number_used_again_is_not_ours() {
         let state = tempfile::tempdir().unwrap();
         let message = MessageId::new();
-        let trace = Trace::leave(state.path(), message, std::process::id()).unwrap();
+        let me = std::process::id();
+        let trace = Trace::leave(state.path(), message, &session(), me).unwrap();
         let foreign = json!({ "pid": std::process::id(), "start": "1" }).to_string();
         fs::write(&trace.path, foreign).unwrap();
         assert_eq!(standing(state.path(), message), Standing::Nobody);

@@ -123,7 +123,8 @@ impl Turn<'_> {
     /// Starts a program whose arguments are, or lead to, the message.
     fn start_with_message(&self, program: &Program<'_>) -> Result<Running, EdgeError> {
         let message = self.delivery.message_id;
-        let trace = Trace::announce(&self.context.state_root, message).map_err(unnoted)?;
+        let session = &self.delivery.target.key;
+        let trace = Trace::announce(&self.context.state_root, message, session).map_err(unnoted)?;
         let mut running = start(program)?;
         let named = trace.name(running.id());
         running.keep(trace);
@@ -137,7 +138,8 @@ impl Turn<'_> {
     /// Notes in the state folder that the program is about to have the message.
     pub fn note(&self, running: &mut Running) -> Result<(), EdgeError> {
         let message = self.delivery.message_id;
-        let trace = Trace::leave(&self.context.state_root, message, running.id());
+        let session = &self.delivery.target.key;
+        let trace = Trace::leave(&self.context.state_root, message, session, running.id());
         running.keep(trace.map_err(unnoted)?);
         Ok(())
     }

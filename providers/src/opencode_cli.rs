@@ -13,10 +13,11 @@ mod store;
 use crate::child::Program;
 use crate::environment::Environment;
 use crate::follow;
-use crate::ground::{self, Ground, not_now};
+use crate::ground::{self, Ground};
 use crate::loopback::Server;
 use crate::one_turn::Turn;
 use crate::processes;
+use crate::resume::examined;
 use crate::version;
 use axiowl_pipeline::edge::{
     Delivery, Edge, EdgeContext, EdgeError, Finding, Liveness, Progress, Target,
@@ -74,7 +75,7 @@ impl Edge for OpencodeCli {
             let reason = format!("its store cannot be read, so nothing could be proven: {error}");
             return Err(EdgeError::NotSubmitted { reason });
         }
-        let way = examine(context, delivery.target).map_err(not_now)?;
+        let way = examined(context, delivery, examine)?;
         if let Some(server) = &way.door {
             return server::deliver(delivery, server, &way.ground, progress);
         }

@@ -4,11 +4,14 @@
 //!
 //! Knows no provider.
 
-use crate::follow;
+use crate::follow::{self, PREDECESSOR, STARE};
 use crate::ground::{is_real, not_now};
+use crate::in_flight;
 use axiowl_pipeline::edge::{
     Delivery, Edge, EdgeContext, EdgeError, Finding, Liveness, Progress, Target,
 };
+use std::thread;
+use std::time::Instant;
 
 /// One provider's way to resume an idle session.
 pub(crate) trait Resume: Send + Sync {
@@ -48,6 +51,29 @@ pub(crate) trait Resume: Send + Sync {
 /// An edge that resumes.
 pub(crate) struct Resuming<R>(pub R);
 
+/// Examines a session before a message goes. What an earlier delivery started and left behind,
+/// when its worker was killed, has the session open like anybody; it ends by itself and is waited
+/// for.
+///
+/// # Errors
+/// Why nothing can be delivered now.
+pub(crate) fn examined<T>(
+    context: &EdgeContext<'_>,
+    delivery: &Delivery<'_>,
+    examine: impl Fn(&EdgeContext<'_>, &Target) -> Result<T, Liveness>,
+) -> Result<T, EdgeError> {
+    let until = (Instant::now() + PREDECESSOR).min(delivery.deadline);
+    loop {
+        let over = Instant::now() >= until;
+        // Asked before the look: what ends in between is gone at the next one.
+        let ours = in_flight::outlives(&context.state_root, &delivery.target.key);
+        match examine(context, delivery.target) {
+            Err(Liveness::Closed { .. }) if ours && !over => thread::sleep(STARE),
+            examined => return examined.map_err(not_now),
+        }
+    }
+}
+
 impl<R: Resume> Edge for Resuming<R> {
     fn provider(&self) -> &'static str {
         self.0.provider()
@@ -73,7 +99,8 @@ impl<R: Resume> Edge for Resuming<R> {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), EdgeError> {
         is_real(context)?;
-        let ready = self.0.examine(context, delivery.target).map_err(not_now)?;
+        let examine = |context: &EdgeContext<'_>, target: &Target| self.0.examine(context, target);
+        let ready = examined(context, delivery, examine)?;
         self.0.hand_over(context, delivery, ready, progress)
     }
 

@@ -87,7 +87,13 @@ mod linux {
             reason: format!("its inbox {} cannot be used: {why}", inlet.socket.display()),
         })?;
         let state = &open.context.state_root;
-        let trace = Trace::hand_to(state, delivery.message_id, pid, &receiver.start);
+        let trace = Trace::hand_to(
+            state,
+            delivery.message_id,
+            &delivery.target.key,
+            pid,
+            &receiver.start,
+        );
         let trace = trace.map_err(|error| {
             not_submitted(format!(
                 "the delivery could not be noted in the state folder: {error}"

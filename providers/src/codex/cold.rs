@@ -66,6 +66,7 @@ pub(super) fn deliver(
     match Trace::leave(
         &run.context.state_root,
         run.delivery.message_id,
+        &run.delivery.target.key,
         server.running().id(),
     ) {
         Ok(trace) => server.running().keep(trace),

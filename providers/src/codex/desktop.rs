@@ -55,7 +55,13 @@ pub(super) fn deliver(
     let desk = run.desk_of(receiver)?;
     let (delivery, state) = (run.delivery, &run.context.state_root);
     let Receiver { pid, start } = receiver;
-    let trace = Trace::hand_to(state, delivery.message_id, *pid, start);
+    let trace = Trace::hand_to(
+        state,
+        delivery.message_id,
+        &delivery.target.key,
+        *pid,
+        start,
+    );
     let trace = trace.map_err(|error| EdgeError::NotSubmitted {
         reason: format!("the delivery could not be noted in the state folder: {error}"),
     })?;

@@ -44,6 +44,7 @@ pub(super) fn deliver(
     match Trace::leave(
         &run.context.state_root,
         run.delivery.message_id,
+        &run.delivery.target.key,
         running.id(),
     ) {
         Ok(trace) => running.keep(trace),

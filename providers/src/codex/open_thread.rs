@@ -142,7 +142,13 @@ fn hand_in(
     run.is_still_open_in(owner)?;
     let Receiver { pid, start } = &owner.receiver;
     let state = &run.context.state_root;
-    let trace = Trace::hand_to(state, delivery.message_id, *pid, start);
+    let trace = Trace::hand_to(
+        state,
+        delivery.message_id,
+        &delivery.target.key,
+        *pid,
+        start,
+    );
     let trace = trace.map_err(|error| EdgeError::NotSubmitted {
         reason: format!("the delivery could not be noted in the state folder: {error}"),
     })?;

@@ -2,11 +2,11 @@
 //! (`providers/claude-code.md` C.2 and C.5).
 
 use crate::claude_code_cli::{CLAUDE, GOOD, scene};
-use crate::scene::{LONG, SESSION, Scene};
+use crate::scene::{LONG, SESSION, STEPS, Scene};
 use axiowl_pipeline::edge::Finding;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn open_by_me(scene: &Scene) -> String {
     let pid = std::process::id();
@@ -37,6 +37,61 @@ fn an_open_session_is_refused_before_anything_starts() {
     }
     scene.deliver(LONG).is(&[], "refused");
     assert_eq!(scene.read("argv"), "");
+}
+
+/// The worker was killed, and what it had started still has the session open.
+#[test]
+fn a_session_that_an_earlier_delivery_of_ours_still_has_is_waited_for() {
+    use std::os::unix::process::CommandExt as _;
+    let scene = scene(GOOD);
+    let mut earlier = std::process::Command::new("cat")
+        .stdin(std::process::Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    let pid = earlier.id();
+    let record = scene.file(&format!(".claude/sessions/{pid}.json"));
+    fs::create_dir_all(record.parent().unwrap()).unwrap();
+    let open = format!(
+        "{{\"pid\":{pid},\"sessionId\":\"{SESSION}\",\"entrypoint\":\"sdk-cli\",\"status\":\"idle\"}}"
+    );
+    fs::write(record, open).unwrap();
+    assert!(scene.closed().contains(&pid.to_string()));
+    let traces = scene.file("state/in-flight");
+    fs::create_dir_all(&traces).unwrap();
+    let trace = |session: &str| {
+        let line = format!("{{\"pid\":{pid},\"session\":\"{session}\"}}");
+        fs::write(
+            traces.join("01a230da-2a49-76ef-bde6-0cfb0b6bd01f.json"),
+            line,
+        )
+        .unwrap();
+    };
+    // What has another session in its hands says nothing about this one.
+    trace("another");
+    assert_eq!(scene.deliver_leaving_a_trace(LONG).end(), "refused");
+    trace(&scene.key.to_string());
+    // It is waited for as long as the delivery may take, and then refused like anybody's.
+    let limit = Duration::from_millis(300);
+    let ran = scene.deliver_leaving_a_trace(limit);
+    assert_eq!(ran.end(), "refused");
+    assert!(ran.took >= limit, "{ran:?}");
+    fs::remove_file(scene.file(STEPS)).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // It ends when the delivery has begun: in whichever moment, it is no reason to refuse.
+            let until = Instant::now() + LONG;
+            while !scene.file(STEPS).exists() {
+                assert!(Instant::now() < until, "no delivery begins");
+                std::thread::yield_now();
+            }
+            drop(earlier.stdin.take());
+            earlier.wait().unwrap();
+        });
+        scene
+            .deliver(LONG)
+            .is(&["starting", "submitted", "seen", "turn_done"], "ok");
+    });
 }
 
 #[test]
