@@ -152,14 +152,15 @@ pub fn says<T>(terminal: &Terminal, prompt: &str, done: impl Fn() -> Option<T>) 
 }
 
 /// Breaks off the turn that runs in a terminal, as its user does. Some clients want the key to be
-/// pressed again.
+/// pressed again, and not at once: two Escapes that come together are another key.
 pub fn breaks_off(client: &dyn Client, home: &ClientHome, terminal: &Terminal, session: &str) {
     let is_over = || client.broke_off(home, session, terminal).then_some(());
     let broken = poll(DEADLINE, || {
-        for key in client.break_keys() {
+        let pressed = client.break_keys().iter().find_map(|key| {
             terminal.press(key).expect("a terminal");
-        }
-        poll(Duration::from_secs(3), is_over)
+            poll(Duration::from_millis(200), is_over)
+        });
+        pressed.or_else(|| poll(Duration::from_secs(3), is_over))
     });
     broken.unwrap_or_else(|| panic!("it goes on:\n{}", terminal.screen()));
 }
