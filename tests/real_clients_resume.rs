@@ -4,7 +4,7 @@
 mod owl;
 mod program;
 
-use axiowl_test_support::{ClientHome, or_skip};
+use axiowl_test_support::{ClientHome, or_skip, poll};
 use owl::{Owl, proven_line, row, stage, stages};
 use serde_json::Value;
 
@@ -81,6 +81,16 @@ fn a_copilot_session_in_use_is_refused_and_stays_untouched() {
     model
         .wait_for(asked, std::time::Duration::from_secs(180))
         .expect("the turn runs");
+    // The client asks its model before it has written that it opened the session.
+    let resumed = || {
+        let records = home.copilot_records(&session);
+        let resumed = records.iter().filter(|r| r["type"] == "session.resume");
+        resumed.count()
+    };
+    let opened = poll(std::time::Duration::from_secs(60), || {
+        (resumed() == 1).then_some(())
+    });
+    assert!(opened.is_some(), "it never says that it opened the session");
     let (run, lines) = owl.send("Design Review", "Are you there?");
     assert_eq!(run.code, 5, "{run}");
     let last = lines.last().expect("a stage");
@@ -92,8 +102,7 @@ fn a_copilot_session_in_use_is_refused_and_stays_untouched() {
     let records = home.copilot_records(&session);
     let holds = |record: &Value| record.to_string().contains(message);
     assert!(!records.iter().any(holds), "it stands in the session");
-    let resumed = records.iter().filter(|r| r["type"] == "session.resume");
-    assert_eq!(resumed.count(), 1, "nobody else opened the session");
+    assert_eq!(resumed(), 1, "nobody else opened the session");
     model.release("gate");
     drop(holder);
 }
