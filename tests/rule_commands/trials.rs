@@ -168,6 +168,6 @@ fn explain_shows_each_decision_under_an_edited_rule() {
     says(
         &axiowl.run(&["rules", "explain", "dem", "First"]),
         2,
-        &["providers:"],
+        &["did you mean `demo`?"],
     );
 }
