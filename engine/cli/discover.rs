@@ -28,7 +28,7 @@ const REMOTE: &str = "remote";
 const NOT_HERE: &str = "not here: none of its folders exists";
 
 /// What is said of a provider that keeps no session.
-const NOT_USED: &str = "not used yet: it keeps no session";
+const NOT_USED: &str = "keeps no session: not used yet, or all were removed";
 
 /// Runs one scope or all of them.
 pub fn run(arguments: &Discover, common: &Common) -> Outcome {

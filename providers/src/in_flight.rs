@@ -154,8 +154,9 @@ pub(crate) fn standing(state_root: &Path, message: MessageId) -> Standing {
     Standing::Nobody
 }
 
-/// Whether a program that some delivery started for a session lives on. Traces of programs that
-/// are dead are swept on the way.
+/// Whether a program that some delivery started for a session lives on. The session's traces of
+/// dead programs are swept on the way; only whoever delivers to it may ask, since nobody else knows
+/// that no trace is just being written anew.
 pub(crate) fn outlives(state_root: &Path, session: &SessionKey) -> bool {
     let entries = fs::read_dir(state_root.join(FOLDER));
     let paths = entries.into_iter().flatten().flatten();
@@ -165,15 +166,15 @@ pub(crate) fn outlives(state_root: &Path, session: &SessionKey) -> bool {
         let small = fs::metadata(&path).is_ok_and(|meta| meta.len() <= LARGEST);
         let text = small.then(|| fs::read_to_string(&path).ok()).flatten();
         let trace = text.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+        let trace = trace.filter(|trace| trace["session"] == session.as_str());
         let Some(trace) = trace else { continue };
         let pid = trace["pid"]
             .as_u64()
             .and_then(|pid| u32::try_from(pid).ok());
         let Some(pid) = pid else { continue };
-        if !processes::group_alive(pid, trace["start"].as_str()) {
-            let _ = fs::remove_file(&path);
-        } else if trace["session"] == session.as_str() {
-            lives = true;
+        match processes::group_alive(pid, trace["start"].as_str()) {
+            true => lives = true,
+            false => drop(fs::remove_file(&path)),
         }
     }
     lives
@@ -238,9 +239,10 @@ mod tests {
         }
         assert!(!path.exists());
         child.wait().unwrap();
-        // Whoever looks for any session sweeps it, too.
+        // Only whoever delivers to the session sweeps it.
         trace.name(child.id()).unwrap();
-        assert!(!outlives(state.path(), &other) && !path.exists());
+        assert!(!outlives(state.path(), &other) && path.exists());
+        assert!(!outlives(state.path(), &session()) && !path.exists());
         drop(trace);
     }
 

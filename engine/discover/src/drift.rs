@@ -7,7 +7,7 @@ use axiowl_lang::template::Piece;
 use axiowl_model::{DiscoveredAgent, Issue, Kind, Verdict, codes};
 use axiowl_sources::World;
 use axiowl_sources::read::{Table, Tables};
-use axiowl_sources::survey::{Survey, alike, survey};
+use axiowl_sources::survey::{Survey, Surveyed, alike, survey};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So few sessions without a name may all be new.
@@ -82,26 +82,17 @@ impl Fit {
         self.issues.push(issue);
     }
 
-    /// What was listed holds no session. A list that was cut short cannot say so.
-    fn not_used(&mut self, listed: &Survey) {
-        if listed.capped {
-            let message = "it has too many files to say that none of them holds a session";
-            return self.drift(Issue::new(codes::DRIFT, message));
-        }
-        self.issues.push(not_used());
+    /// The provider keeps no session, for all that can be seen.
+    fn not_used(&mut self) {
+        let message =
+            "the provider is there and keeps no session: not used yet, or all were removed";
+        self.issues.push(Issue::new(codes::NOT_USED, message));
     }
 
     fn blind(&mut self, message: String) {
         self.verdict = Verdict::Blind;
         self.issues.push(Issue::new(codes::BLIND, message));
     }
-}
-
-fn not_used() -> Issue {
-    Issue::new(
-        codes::NOT_USED,
-        "the provider is there and keeps no session yet",
-    )
 }
 
 impl Seen<'_> {
@@ -258,8 +249,7 @@ fn nothing(seen: &Seen, fit: &mut Fit, listed: &mut dyn FnMut() -> Survey) {
     let matched: usize = seen.bases().map(|table| table.files_matched).sum();
     if matched > 0 {
         if unused(seen) {
-            fit.issues.push(not_used());
-            return;
+            return fit.not_used();
         }
         fit.blind(format!(
             "{matched} files are there and no session was understood"
@@ -268,13 +258,23 @@ fn nothing(seen: &Seen, fit: &mut Fit, listed: &mut dyn FnMut() -> Survey) {
         let listed = listed();
         // Other roots are looked into for other things than sessions.
         let roots = seen.base_roots();
-        let unmatched = listed.unmatched().filter(|f| !roots.is_disjoint(&f.roots));
+        let below = |place: &&Surveyed| !roots.is_disjoint(&place.roots);
+        let unmatched = listed.unmatched().filter(below);
         let unmatched: Vec<&str> = unmatched.map(|f| f.recorded.as_str()).collect();
         fit.gaps.files = unmatched.len();
         let message = "the provider's folder is there and no file in it is one this rule knows";
         if unmatched.is_empty() {
-            fit.not_used(&listed);
-            return;
+            // An empty store says nothing about what was in it: its disk may be elsewhere.
+            fit.lost = true;
+            let unknown = listed.unknown().find(below);
+            return match unknown {
+                Some(place) => fit.drift(Issue::new(
+                    codes::DRIFT,
+                    format!("{message}; {} was not looked into", place.recorded),
+                )),
+                None if listed.capped => fit.drift(Issue::new(codes::DRIFT, message)),
+                None => fit.not_used(),
+            };
         }
         let few = unmatched[..unmatched.len().min(3)].join(", ");
         let others = unmatched.len();

@@ -43,6 +43,8 @@ pub struct Survey {
     pub roots: Vec<String>,
     /// By real path.
     pub files: Vec<Surveyed>,
+    /// Places that were not looked into: folders that cannot be read or lie too deep, and links.
+    pub closed: Vec<Surveyed>,
     /// There are more than were looked at.
     pub capped: bool,
 }
@@ -51,6 +53,11 @@ impl Survey {
     /// The files that nothing in the rule fits.
     pub fn unmatched(&self) -> impl Iterator<Item = &Surveyed> {
         self.files.iter().filter(|file| file.fits.is_empty())
+    }
+
+    /// The places that were not looked into and that the rule does not name.
+    pub fn unknown(&self) -> impl Iterator<Item = &Surveyed> {
+        self.closed.iter().filter(|place| place.fits.is_empty())
     }
 }
 
@@ -68,6 +75,7 @@ pub fn survey(loaded: &LoadedRule, world: &World) -> Survey {
     let rule = &loaded.rule;
     let (roots, _) = roots::resolve(rule, world);
     let mut found: BTreeMap<PathBuf, Surveyed> = BTreeMap::new();
+    let mut closed = BTreeMap::new();
     let mut left = ENTRIES;
     let mut folders = BTreeSet::new();
     let own = roots.iter().filter(|(name, _)| *name != STATE_ROOT);
@@ -80,6 +88,7 @@ pub fn survey(loaded: &LoadedRule, world: &World) -> Survey {
                 name,
                 root: &folder.recorded,
                 found: &mut found,
+                closed: &mut closed,
                 left: &mut left,
             };
             walk.folder(&place.real, 0);
@@ -95,9 +104,13 @@ pub fn survey(loaded: &LoadedRule, world: &World) -> Survey {
     for folders in [false, true] {
         mark(BESIDE, &rule.beside, folders, &roots, world, &mut found);
     }
+    // What lies in a folder that is named does not matter; a folder that is not named may be where
+    // anything is by now.
+    mark(BESIDE, &rule.beside, true, &roots, world, &mut closed);
     Survey {
         roots: folders.into_iter().collect(),
         files: found.into_values().collect(),
+        closed: closed.into_values().collect(),
         capped: left == 0,
     }
 }
@@ -145,12 +158,14 @@ struct Walk<'a> {
     name: &'a str,
     root: &'a str,
     found: &'a mut BTreeMap<PathBuf, Surveyed>,
+    closed: &'a mut BTreeMap<PathBuf, Surveyed>,
     left: &'a mut usize,
 }
 
 impl Walk<'_> {
     fn folder(&mut self, dir: &Path, depth: usize) {
         let Ok(entries) = std::fs::read_dir(dir) else {
+            self.note(dir, 0, false);
             return;
         };
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -166,20 +181,31 @@ impl Walk<'_> {
             if metadata.is_dir() && depth < DEPTH {
                 self.folder(&path, depth + 1);
             } else if metadata.is_file() {
-                let recorded = self.world.recorded(&path);
-                if !is_secret(&recorded, self.root, self.world.home()) {
-                    let file = self.found.entry(path.clone());
-                    let file = file.or_insert_with(|| Surveyed {
-                        recorded,
-                        real: path,
-                        size: metadata.len(),
-                        fits: BTreeSet::new(),
-                        roots: BTreeSet::new(),
-                    });
-                    file.roots.insert(self.name.to_owned());
-                }
+                self.note(&path, metadata.len(), true);
+            } else if metadata.is_dir() || metadata.is_symlink() {
+                self.note(&path, 0, false);
             }
         }
+    }
+
+    fn note(&mut self, path: &Path, size: u64, file: bool) {
+        let recorded = self.world.recorded(path);
+        if is_secret(&recorded, self.root, self.world.home()) {
+            return;
+        }
+        let places = match file {
+            true => &mut *self.found,
+            false => &mut *self.closed,
+        };
+        let place = places.entry(path.to_owned());
+        let place = place.or_insert_with(|| Surveyed {
+            recorded,
+            real: path.to_owned(),
+            size,
+            fits: BTreeSet::new(),
+            roots: BTreeSet::new(),
+        });
+        place.roots.insert(self.name.to_owned());
     }
 }
 

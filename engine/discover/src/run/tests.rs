@@ -203,6 +203,29 @@ fn a_provider_with_nothing_but_what_holds_no_session_was_not_used_yet() {
     }
     assert_eq!(judged(), (Verdict::Verified, 1, 0));
 
+    // Nothing is concluded about what was known before.
+    assert!(!scene.run().complete);
+
+    // A place that was not looked into may be where the sessions are by now, unless it is named.
+    #[cfg(unix)]
+    {
+        let link = |name: &str| {
+            let place = home.join(".demo").join(name);
+            std::os::unix::fs::symlink(scene.folder.path(), &place).unwrap();
+            place
+        };
+        link("cache/elsewhere");
+        assert_eq!(judged(), (Verdict::Verified, 1, 0));
+        let other = link("elsewhere");
+        assert_eq!(judged(), (Verdict::Drift, 0, 0));
+        std::fs::remove_file(other).unwrap();
+    }
+    let deep = format!(".demo{}", "/d".repeat(14));
+    std::fs::create_dir_all(home.join(&deep)).unwrap();
+    std::fs::write(home.join(&deep).join("s.json"), "{}").unwrap();
+    assert_eq!(judged(), (Verdict::Drift, 0, 0));
+    std::fs::remove_dir_all(home.join(".demo/d")).unwrap();
+
     // Any other file may be where the sessions are by now.
     std::fs::write(home.join(".demo/threads.json"), "{}").unwrap();
     assert_eq!(judged(), (Verdict::Blind, 0, 1));
