@@ -39,9 +39,21 @@ impl Trace {
         session: &SessionKey,
         pid: u32,
     ) -> io::Result<Self> {
-        let trace = Self::announce(state_root, message, session)?;
+        let trace = Self::at(state_root, message, session)?;
         trace.name(pid)?;
         Ok(trace)
+    }
+
+    fn at(state_root: &Path, message: MessageId, session: &SessionKey) -> io::Result<Self> {
+        let path = place(state_root, message);
+        if let Some(folder) = path.parent() {
+            private_folder(folder)?;
+        }
+        Ok(Self {
+            path,
+            session: session.to_string(),
+            stays: false,
+        })
     }
 
     /// Notes that a process which has a message in its hands is about to be started.
@@ -53,16 +65,9 @@ impl Trace {
         message: MessageId,
         session: &SessionKey,
     ) -> io::Result<Self> {
-        let path = place(state_root, message);
-        if let Some(folder) = path.parent() {
-            private_folder(folder)?;
-        }
-        write_private(&path, "{}\n")?;
-        Ok(Self {
-            path,
-            session: session.to_string(),
-            stays: false,
-        })
+        let trace = Self::at(state_root, message, session)?;
+        write_private(&trace.path, "{}\n")?;
+        Ok(trace)
     }
 
     /// Notes that a process which somebody has a session open in is about to be handed a
@@ -78,7 +83,7 @@ impl Trace {
         pid: u32,
         start: &str,
     ) -> io::Result<Self> {
-        let trace = Self::announce(state_root, message, session)?;
+        let trace = Self::at(state_root, message, session)?;
         let line = json!({ "receiver": pid, "start": start });
         write_private(&trace.path, &format!("{line}\n"))?;
         Ok(trace)
@@ -130,6 +135,10 @@ pub(crate) fn standing(state_root: &Path, message: MessageId) -> Standing {
         // A trace is never that large, and one that is not there says that nobody is.
         _ => return Standing::Nobody,
     };
+    // It went between the two looks.
+    if matches!(&text, Err(error) if error.kind() == io::ErrorKind::NotFound) {
+        return Standing::Nobody;
+    }
     let trace = text
         .ok()
         .and_then(|text| serde_json::from_str::<Value>(&text).ok());
@@ -143,7 +152,7 @@ pub(crate) fn standing(state_root: &Path, message: MessageId) -> Standing {
         return Standing::Nobody;
     }
     let pid = number("pid");
-    // What a crash cut off while it was written stood before a start or right behind one.
+    // Announced, and its worker died before or right behind the start.
     let Some(pid) = pid.and_then(|pid| u32::try_from(pid).ok()) else {
         return Standing::Unnamed;
     };
@@ -192,12 +201,15 @@ fn private_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
+/// Whole or not at all, whenever a worker is killed.
 fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let new = path.with_extension("new");
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    io::Write::write_all(&mut options.open(path)?, text.as_bytes())
+    io::Write::write_all(&mut options.open(&new)?, text.as_bytes())?;
+    fs::rename(new, path)
 }
 
 #[cfg(all(test, unix))]
@@ -262,6 +274,25 @@ mod tests {
         note("1").stay();
         assert_eq!(standing(state.path(), message), Standing::Nobody);
         assert!(!place(state.path(), message).exists());
+    }
+
+    /// A worker may be killed at any moment, and what it leaves is read then.
+    #[test]
+    fn a_program_that_is_noted_before_it_has_the_message_is_never_unnamed() {
+        let state = tempfile::tempdir().unwrap();
+        let (message, me) = (MessageId::new(), std::process::id());
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..500 {
+                    drop(Trace::leave(state.path(), message, &session(), me).unwrap());
+                }
+                done.store(true, std::sync::atomic::Ordering::Relaxed);
+            });
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                assert_ne!(standing(state.path(), message), Standing::Unnamed);
+            }
+        });
     }
 
     #[test]
