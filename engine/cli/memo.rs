@@ -13,7 +13,7 @@ use axiowl_discover::Report;
 use axiowl_discover::gaps::Gaps;
 use axiowl_lang::fields::REGISTERED_AS;
 use axiowl_lang::load::LoadedRule;
-use axiowl_model::{DiscoverySummary, Issue, SessionKey, Timestamp, Verdict};
+use axiowl_model::{DiscoverySummary, Issue, Timestamp, Verdict};
 use axiowl_registry::{Changes, create_private_dir, private_file_options};
 use axiowl_sources::{Testimony, Witness};
 use serde::{Deserialize, Serialize};
@@ -270,9 +270,9 @@ fn registered(setup: &Setup, learnt: &[Learnt]) -> Result<HashSet<(String, Strin
     if !learnt.iter().any(|learnt| learnt.witness.asks_registry()) {
         return Ok(HashSet::new());
     }
-    let pairs = setup.registry.with_latest(|rows| {
-        let pair = |key: &SessionKey| (key.bare_session().to_owned(), key.provider.clone());
-        rows.iter().map(|row| pair(&row.key)).collect()
+    let mut pairs = HashSet::new();
+    setup.registry.each_key(|key| {
+        pairs.insert((key.bare_session().to_owned(), key.provider.clone()));
     })?;
     Ok(pairs)
 }

@@ -70,6 +70,10 @@ impl Column {
         }
     }
 
+    pub(crate) fn is_agent_id(&self) -> bool {
+        matches!(self, Self::Known(Field::AgentId, _))
+    }
+
     /// May be absent at the end of a line: an editor that trims line ends eats the tabs
     /// before empty fields.
     fn is_optional(&self) -> bool {

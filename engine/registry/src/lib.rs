@@ -14,8 +14,11 @@
 #![warn(missing_docs)]
 
 mod alias;
+mod block;
+mod change;
 mod check;
 mod column;
+mod digest;
 mod edit;
 mod error;
 mod field;

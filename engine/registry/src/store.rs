@@ -1,16 +1,14 @@
-//! The registry as files: `registry/agents.tsv`, its lock, and `damaged.tsv` beside it.
-//! Reads need no lock, since a rename replaces the table as a whole; every write happens
-//! under the lock, from what the file holds then. What a write changes is not decided here.
+//! The registry as files: `registry/agents.tsv`, its lock, and `damaged.tsv` beside it, and what
+//! is read of them. Reads need no lock, since a rename replaces the table as a whole; how it is
+//! written stands in [`crate::change`].
 
-use crate::lock;
+use crate::digest::{Digested, digest};
 use crate::lookup::first_match;
-use crate::private::{close_to_others, create_private_dir, private_file_options, sync_dir};
-use crate::table::{DamagedLine, Table};
+use crate::table::{self, Table};
 use crate::{RegistryError, Snapshot};
-use axiowl_model::{AgentRecord, Issue};
-use std::collections::HashSet;
+use axiowl_model::SessionKey;
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,25 +16,29 @@ use std::time::Duration;
 /// Longer than any write takes, even with the disk asleep.
 const LOCK_WAIT: Duration = Duration::from_secs(30);
 
+/// Bytes that are read or written at once.
+pub(crate) const PIECE: usize = 64 << 10;
+
 /// The registry under one state root. Cheap to make; holds no file open.
 #[derive(Debug, Clone)]
 pub struct Registry {
-    folder: PathBuf,
-    file: PathBuf,
-    lock_wait: Duration,
-    own: Arc<Mutex<Own>>,
+    pub(crate) folder: PathBuf,
+    pub(crate) file: PathBuf,
+    pub(crate) lock_wait: Duration,
+    pub(crate) own: Arc<Mutex<Own>>,
 }
 
 /// What the changes of this process met and left; many follow each other in one discovery.
 #[derive(Debug, Default)]
-struct Own {
+pub(crate) struct Own {
     /// The digest of the file that the first change met.
-    met: Option<String>,
-    /// The bytes that the last change left, and what stands in them. It counts only where the
-    /// file still holds these very bytes.
-    last: Option<(Vec<u8>, Table)>,
+    pub(crate) met: Option<String>,
+    /// The digest of the bytes that the last change left, all of which it read or wrote.
+    pub(crate) left: Option<String>,
+    /// The digest of bytes that are in order, as this process has seen or made them.
+    pub(crate) sound: Option<String>,
     /// Somebody else wrote between two of the changes.
-    others: bool,
+    pub(crate) others: bool,
 }
 
 /// The table before and after the changes of this process, when nobody else wrote between them.
@@ -120,9 +122,9 @@ impl Registry {
     /// When the file cannot be read.
     pub fn digest(&self) -> Result<String, RegistryError> {
         let hashed = || -> io::Result<String> {
-            let mut hash = blake3::Hasher::new();
-            io::copy(&mut open_regular(&self.file)?, &mut hash)?;
-            Ok(hash.finalize().to_hex().to_string())
+            let mut file = Digested::new(open_regular(&self.file)?);
+            io::copy(&mut file, &mut io::sink())?;
+            Ok(file.digest())
         };
         match hashed() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(digest(&[])),
@@ -134,100 +136,63 @@ impl Registry {
     /// when somebody else wrote between them.
     pub fn changes(&self) -> Option<Changes> {
         let own = self.own.lock().ok()?;
-        let (left, _) = own.last.as_ref().filter(|_| !own.others)?;
-        Some(Changes {
-            met: own.met.clone()?,
-            left: digest(left),
-        })
+        let left = own.left.clone().filter(|_| !own.others)?;
+        let met = own.met.clone()?;
+        Some(Changes { met, left })
     }
 
-    /// Shows the rows that the last change left, or where there was none, those of the file.
+    /// Shows the identity of every row, one after the other, without keeping the rows.
     ///
     /// # Errors
     /// As [`Registry::load`].
-    pub fn with_latest<T>(
-        &self,
-        show: impl FnOnce(&[AgentRecord]) -> T,
-    ) -> Result<T, RegistryError> {
-        if let Ok(own) = self.own.lock()
-            && let Some((_, table)) = &own.last
-        {
-            return Ok(show(&table.rows));
-        }
-        Ok(show(self.load()?.agents()))
-    }
-
-    /// Changes the table under the lock and replaces the file, unless nothing changed.
-    /// Returns the answer of `change` and an issue for each line that was set aside.
-    pub(crate) fn update<T>(
-        &self,
-        change: impl FnOnce(&mut Table) -> Result<T, RegistryError>,
-    ) -> Result<(T, Vec<Issue>), RegistryError> {
-        create_private_dir(&self.folder).map_err(RegistryError::io("make", &self.folder))?;
-        close_to_others(&self.folder).map_err(RegistryError::io("close", &self.folder))?;
-        let _held = lock::acquire(&self.folder.join("agents.lock"), self.lock_wait)?;
-        let before = self.read()?;
-        let Snapshot { mut table, issues } = self.parse(before.as_deref().unwrap_or_default())?;
-        let answer = change(&mut table)?;
-        table.sort();
-        let after = table.render();
-        let unchanged = match &before {
-            Some(before) => *before == after.as_bytes(),
-            None => table.rows.is_empty(),
+    pub fn each_key(&self, mut show: impl FnMut(&SessionKey)) -> Result<(), RegistryError> {
+        let file = match open_regular(&self.file) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(RegistryError::io("read", &self.file)(error)),
         };
-        if unchanged {
-            tracing::debug!(path = %self.file.display(), "registry unchanged");
-            self.keep(after, table);
-            return Ok((answer, issues));
-        }
-        // First aside, then out of the table: a crash between leaves a line in both.
-        self.keep_aside(&table.damaged)?;
-        self.replace(after.as_bytes())?;
-        tracing::debug!(path = %self.file.display(), rows = table.rows.len(), "registry written");
-        self.keep(after, table);
-        Ok((answer, issues))
-    }
-
-    /// The rows of these bytes: those that the last change left, where it left these bytes.
-    fn parse(&self, bytes: &[u8]) -> Result<Snapshot, RegistryError> {
-        let mut known = None;
-        if let Ok(mut own) = self.own.lock() {
-            if own.met.is_none() {
-                own.met = Some(digest(bytes));
-            }
-            let last = own.last.take();
-            own.others |= last.as_ref().is_some_and(|(left, _)| left != bytes);
-            known = last.filter(|(left, _)| left == bytes);
-        }
-        match known {
-            Some((_, table)) => Ok(Snapshot {
-                table,
-                issues: Vec::new(),
-            }),
-            None => Snapshot::parse(&self.file, bytes),
-        }
-    }
-
-    fn keep(&self, bytes: String, table: Table) {
-        let Ok(mut own) = self.own.lock() else {
-            return;
+        let mut input = BufReader::with_capacity(PIECE, file);
+        let read = table::each_row(&mut input, |row| show(&row.key));
+        let foreign = |problem| RegistryError::ForeignHeader {
+            path: self.file.clone(),
+            problem,
         };
-        // Damaged lines are issues each time they are read.
-        match table.damaged.is_empty() {
-            true => own.last = Some((bytes.into_bytes(), table)),
-            false => own.others = true,
-        }
+        read.map_err(RegistryError::io("read", &self.file))?
+            .map_err(foreign)
     }
 
     /// Whether a text stands anywhere in the table.
     pub(crate) fn mentions(&self, text: &str) -> Result<bool, RegistryError> {
-        let bytes = self.read()?.unwrap_or_default();
-        // Behind a backslash a text may stand in another form.
-        Ok(memchr::memchr(b'\\', &bytes).is_some()
-            || memchr::memmem::find(&bytes, text.as_bytes()).is_some())
+        let found = || -> io::Result<bool> {
+            let mut file = open_regular(&self.file)?;
+            // What may be the beginning of the text stays for the next piece.
+            let keep = text.len().saturating_sub(1);
+            let mut piece = vec![0; PIECE.max(keep * 2)];
+            let mut kept = 0;
+            loop {
+                let read = file.read(&mut piece[kept..])?;
+                let known = kept + read;
+                // Behind a backslash a text may stand in another form.
+                if memchr::memchr(b'\\', &piece[kept..known]).is_some()
+                    || memchr::memmem::find(&piece[..known], text.as_bytes()).is_some()
+                {
+                    return Ok(true);
+                }
+                if read == 0 {
+                    return Ok(false);
+                }
+                let from = known - keep.min(known);
+                piece.copy_within(from..known, 0);
+                kept = known - from;
+            }
+        };
+        match found() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(text.is_empty()),
+            found => found.map_err(RegistryError::io("read", &self.file)),
+        }
     }
 
-    fn read(&self) -> Result<Option<Vec<u8>>, RegistryError> {
+    pub(crate) fn read(&self) -> Result<Option<Vec<u8>>, RegistryError> {
         let bytes = || -> io::Result<Vec<u8>> {
             let mut file = open_regular(&self.file)?;
             let mut bytes = Vec::new();
@@ -240,76 +205,10 @@ impl Registry {
             Err(error) => Err(RegistryError::io("read", &self.file)(error)),
         }
     }
-
-    fn replace(&self, bytes: &[u8]) -> Result<(), RegistryError> {
-        // One name is enough under the lock, and what a killed writer left is overwritten.
-        let temp = self.folder.join("agents.tsv.new");
-        let written = (|| {
-            match std::fs::remove_file(&temp) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-            let mut file = private_file_options()
-                .write(true)
-                .create_new(true)
-                .open(&temp)?;
-            file.write_all(bytes)?;
-            file.sync_all()
-        })();
-        if let Err(error) = written {
-            let _ = std::fs::remove_file(&temp);
-            return Err(RegistryError::io("write", &temp)(error));
-        }
-        std::fs::rename(&temp, &self.file).map_err(RegistryError::io("replace", &self.file))?;
-        sync_dir(&self.folder).map_err(RegistryError::io("save", &self.folder))
-    }
-
-    /// Appends lines to `damaged.tsv`, each with where it stood and what is wrong with it;
-    /// the line itself comes last, byte for byte, so that it can be repaired and put back.
-    /// One that is there already is not added again.
-    fn keep_aside(&self, lines: &[DamagedLine]) -> Result<(), RegistryError> {
-        if lines.is_empty() {
-            return Ok(());
-        }
-        let path = self.damaged_path();
-        let known = match std::fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(RegistryError::io("read", &path)(error)),
-        };
-        let content = |line| <[u8]>::splitn(line, 3, |b| *b == b'\t').nth(2);
-        let mut kept: HashSet<&[u8]> = known
-            .split(|b| *b == b'\n')
-            .skip(1)
-            .filter_map(content)
-            .collect();
-        let mut out = Vec::new();
-        if known.is_empty() {
-            out.extend_from_slice(b"line\tproblem\tcontent\n");
-        } else if !known.ends_with(b"\n") {
-            out.push(b'\n');
-        }
-        for line in lines.iter().filter(|line| kept.insert(&line.bytes)) {
-            let mut problem = String::new();
-            crate::field::escape_into(&mut problem, &line.problem);
-            out.extend_from_slice(format!("{}\t{problem}\t", line.line).as_bytes());
-            out.extend_from_slice(&line.bytes);
-            out.push(b'\n');
-        }
-        private_file_options()
-            .create(true)
-            .append(true)
-            .open(&path)
-            .and_then(|mut file| {
-                file.write_all(&out)?;
-                file.sync_all()
-            })
-            .map_err(RegistryError::io("append to", &path))
-    }
 }
 
 /// Opens a file that is one: opening a pipe would wait for somebody to write into it.
-fn open_regular(file: &Path) -> io::Result<File> {
+pub(crate) fn open_regular(file: &Path) -> io::Result<File> {
     match std::fs::metadata(file)?.is_file() {
         true => File::open(file),
         false => Err(io::Error::new(
@@ -317,10 +216,6 @@ fn open_regular(file: &Path) -> io::Result<File> {
             "it is no regular file",
         )),
     }
-}
-
-fn digest(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex().to_string()
 }
 
 /// The bytes that stand in every line a text can lead to: its last part, since a prefix may

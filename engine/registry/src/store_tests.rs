@@ -215,7 +215,7 @@ fn another_writer_that_never_finishes_is_a_bounded_error() {
     let (_dir, registry) = registry(vec![agent("some_cli", "s1", "Review", 0)]);
     let registry = registry.with_lock_wait(Duration::from_millis(20));
     let path = registry.path().with_file_name("agents.lock");
-    let held = lock::acquire(&path, Duration::ZERO).unwrap();
+    let held = crate::lock::acquire(&path, Duration::ZERO).unwrap();
     let error = registry.rename("Review", None, "Other").unwrap_err();
     assert!(matches!(error, RegistryError::Busy { .. }), "{error}");
     assert_eq!(

@@ -5,6 +5,7 @@ use crate::column::{Column, HEADER, parse_row, write_field};
 use crate::field::{escape_into, unescape};
 use axiowl_model::{AgentRecord, clip};
 use std::collections::HashSet;
+use std::io::{self, BufRead};
 
 /// What a row takes in the file, roughly.
 const ROW_BYTES: usize = 512;
@@ -41,6 +42,20 @@ impl Default for Table {
 }
 
 impl Table {
+    /// A table with the columns of a file, and no rows yet.
+    pub(crate) fn of(columns: Vec<Column>) -> Self {
+        Self {
+            columns,
+            rows: Vec::new(),
+            damaged: Vec::new(),
+        }
+    }
+
+    /// The columns of the file it was read from, in their order.
+    pub(crate) fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
     /// Reads a registry file. Only a first line that is no registry header is an error;
     /// an empty file is an empty table.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {
@@ -121,9 +136,20 @@ impl Table {
         self.rows.sort_by(|a, b| a.key.cmp(&b.key));
     }
 
-    /// The bytes of the file. Columns keep the order they were read in; documented ones
-    /// that were missing, and new ones that rows carry, follow.
+    /// The bytes of the file.
     pub(crate) fn render(&self) -> String {
+        let columns = self.columns_to_write();
+        let mut out = String::with_capacity(256 + self.rows.len() * ROW_BYTES);
+        write_header(&mut out, &columns);
+        for row in &self.rows {
+            write_row(&mut out, row, &columns);
+        }
+        out
+    }
+
+    /// The columns of the file to write: those it was read with in their order; documented ones
+    /// that were missing, and new ones that rows carry, follow.
+    pub(crate) fn columns_to_write(&self) -> Vec<Column> {
         let mut columns = self.columns.clone();
         let carried = self
             .rows
@@ -135,21 +161,82 @@ impl Table {
                 columns.push(Column::named(name));
             }
         }
-        let mut out = String::with_capacity(256 + self.rows.len() * ROW_BYTES);
-        for column in &columns {
-            escape_into(&mut out, column.name());
-            out.push('\t');
-        }
-        end_line(&mut out);
-        for row in &self.rows {
-            for column in &columns {
-                write_field(&mut out, row, column);
-                out.push('\t');
-            }
-            end_line(&mut out);
-        }
-        out
+        columns
     }
+
+    /// Writes the lines of the rows, one after the other.
+    pub(crate) fn write_rows<E>(
+        &self,
+        columns: &[Column],
+        write: &mut dyn FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut line = String::new();
+        for row in &self.rows {
+            line.clear();
+            write_row(&mut line, row, columns);
+            write(&line)?;
+        }
+        Ok(())
+    }
+
+    /// Whether these are the lines of the rows.
+    pub(crate) fn is_written(&self, lines: &[u8], columns: &[Column]) -> bool {
+        let mut rest = lines;
+        let mut same = |line: &str| {
+            rest = rest.strip_prefix(line.as_bytes()).ok_or(())?;
+            Ok::<(), ()>(())
+        };
+        self.write_rows(columns, &mut same).is_ok() && rest.is_empty()
+    }
+}
+
+/// Appends the line of a row.
+fn write_row(out: &mut String, row: &AgentRecord, columns: &[Column]) {
+    for column in columns {
+        write_field(out, row, column);
+        out.push('\t');
+    }
+    end_line(out);
+}
+
+/// Shows every row of a file, one after the other. A damaged line is passed over. The inner error
+/// is a first line that is no registry header.
+pub(crate) fn each_row(
+    input: &mut impl BufRead,
+    mut show: impl FnMut(AgentRecord),
+) -> io::Result<Result<(), String>> {
+    let mut columns: Option<Vec<Column>> = None;
+    let mut line = Vec::new();
+    while input.read_until(b'\n', &mut line)? > 0 {
+        let raw = line.strip_suffix(b"\n").unwrap_or(&line);
+        let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
+        match &columns {
+            None => {
+                let raw = raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw);
+                match parse_header(raw) {
+                    Ok(found) => columns = Some(found),
+                    Err(problem) => return Ok(Err(problem)),
+                }
+            }
+            Some(columns) => {
+                let text = std::str::from_utf8(raw).ok();
+                if let Some(row) = text.and_then(|text| parse_row(columns, text).ok()) {
+                    show(row);
+                }
+            }
+        }
+        line.clear();
+    }
+    Ok(Ok(()))
+}
+
+/// Appends the first line of a file.
+pub(crate) fn write_header(out: &mut String, columns: &[Column]) {
+    for column in columns {
+        escape_into(out, column.name());
+        out.push('\t');
+    }
+    end_line(out);
 }
 
 /// The tab after the last field becomes the end of the line.
@@ -158,7 +245,7 @@ fn end_line(out: &mut String) {
     out.push('\n');
 }
 
-fn parse_header(raw: &[u8]) -> Result<Vec<Column>, String> {
+pub(crate) fn parse_header(raw: &[u8]) -> Result<Vec<Column>, String> {
     let text = std::str::from_utf8(raw).map_err(|_| "its first line is not UTF-8".to_owned())?;
     let mut columns: Vec<Column> = Vec::new();
     for field in text.split('\t') {

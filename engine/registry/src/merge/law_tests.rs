@@ -91,6 +91,75 @@ fn sorted(mut rows: Vec<AgentRecord>) -> Vec<AgentRecord> {
     rows
 }
 
+/// A file with the rows of several providers, in order or out of it.
+fn file(own: Vec<AgentRecord>, others: Vec<AgentRecord>, harm: usize) -> Vec<u8> {
+    let mut table = crate::table::Table::default();
+    table.rows = own;
+    for provider in ["a", "p-x", "p_x", "q"] {
+        let renamed = others.iter().cloned().map(|mut row| {
+            row.key.provider = provider.to_owned();
+            row
+        });
+        table
+            .rows
+            .extend(renamed.filter(|row| provider != "q" || row.sendable));
+    }
+    table.sort();
+    let text = table.render();
+    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let last = lines.len() - 1;
+    match harm {
+        1 => lines[last] = lines[last].trim_end(),
+        2 if last > 1 => lines.swap(1, last),
+        3 => lines.push("p:local:\tno row\n"),
+        4 => lines.push("a line of nobody\n"),
+        5 if last > 0 => lines.push(lines[last]),
+        // The last columns are missing, as in the file of an older release.
+        6 => {
+            let short = text.lines().map(|line| {
+                let fields: Vec<&str> = line.split('\t').take(15).collect();
+                fields.join("\t") + "\n"
+            });
+            return short.collect::<String>().into_bytes();
+        }
+        _ => {}
+    }
+    lines.concat().into_bytes()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// A merge reads the rows of its provider alone where it can; nobody can tell from the file.
+    #[test]
+    fn the_file_is_that_of_a_merge_into_the_whole_table(
+        own in any_table(), others in any_table(), harm in 0..9_usize,
+        reports in prop::collection::vec((prop::collection::vec(any_found(), 1..6), any_options()), 1..4),
+        meanwhile in prop::option::of(0..3_usize),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let registry = crate::Registry::at(dir.path());
+        std::fs::create_dir(dir.path().join("registry")).unwrap();
+        std::fs::write(registry.path(), file(own, others.clone(), harm)).unwrap();
+        for (number, (report, options)) in reports.iter().enumerate() {
+            if meanwhile == Some(number) {
+                // Somebody else wrote it.
+                std::fs::write(registry.path(), file(Vec::new(), others.clone(), harm)).unwrap();
+            }
+            let before = std::fs::read(registry.path()).unwrap();
+            let mut whole = crate::Snapshot::parse(registry.path(), &before).unwrap();
+            let said = whole.merge(report, options);
+            let would = registry.would_merge(report, options).unwrap();
+            prop_assert_eq!(&would, &said);
+            let merged = registry.merge(report, options).unwrap();
+            prop_assert_eq!(&merged.decisions, &said.decisions);
+            prop_assert_eq!((&merged.pruned, &merged.demoted), (&said.pruned, &said.demoted));
+            let after = std::fs::read_to_string(registry.path()).unwrap();
+            prop_assert_eq!(after, whole.to_tsv());
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 

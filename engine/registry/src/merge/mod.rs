@@ -217,12 +217,39 @@ impl crate::Registry {
         if report.is_empty() && !self.mentions(&options.provider)? {
             return Ok(MergeReport::default());
         }
-        let (mut merged, damaged) =
-            self.update(|table| Ok(merge(&mut table.rows, report, options)))?;
+        let (mut merged, damaged) = match claims_aliases(report) {
+            true => self.update(|table| Ok(merge(&mut table.rows, report, options)))?,
+            false => self.update_of(&options.provider, |rows| merge(rows, report, options))?,
+        };
         merged.issues.extend(damaged);
         merged.issues.sort();
         Ok(merged)
     }
+
+    /// What [`crate::Registry::merge`] would do, leaving the table as it is.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn would_merge(
+        &self,
+        report: &[DiscoveredAgent],
+        options: &MergeOptions,
+    ) -> Result<MergeReport, crate::RegistryError> {
+        if report.is_empty() && !self.mentions(&options.provider)? {
+            return Ok(MergeReport::default());
+        }
+        match claims_aliases(report) {
+            true => Ok(self.load()?.merge(report, options)),
+            false => self.would_update_of(&options.provider, |rows| merge(rows, report, options)),
+        }
+    }
+}
+
+/// Whether a row wants to be found under a free text, which must lead to no other row of the whole
+/// table.
+fn claims_aliases(report: &[DiscoveredAgent]) -> bool {
+    let mut texts = report.iter().flat_map(|found| &found.guarded_aliases);
+    texts.any(|alias| !is_blank_name(alias.trim()))
 }
 
 #[cfg(test)]
