@@ -1,7 +1,9 @@
 //! Embeds `rules/*/rule.yaml`, `rules/*/*.rhai` and `rules/support.yaml`: one binary, no files beside it.
+//! Each rule is also read here, once, so that the program need not read its text at every start.
 //!
 //! Fixtures stay out. Written by hand because the usual embedding crates take whole folders.
 
+use axiowl_lang::prepared::prepare;
 use std::fmt::Write;
 use std::path::Path;
 use std::{env, fs, io};
@@ -13,6 +15,9 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed={}", rules.display());
     let mut table = String::from(
         "/// (provider, file name, text), sorted.\npub const EMBEDDED: &[(&str, &str, &str)] = &[\n",
+    );
+    let mut prepared = String::from(
+        "/// What was made of each rule: provider, bytes.\npub const PREPARED: &[(&str, &[u8])] = &[\n",
     );
     let mut providers: Vec<_> = fs::read_dir(&rules)?.collect::<Result<_, _>>()?;
     providers.sort_by_key(|entry| entry.file_name());
@@ -32,8 +37,18 @@ fn main() -> io::Result<()> {
                 file.path()
             )
             .map_err(io::Error::other)?;
+            if name == "rule.yaml" {
+                let shown = format!("rules/{key}/{name}");
+                let bytes = prepare(&shown, &fs::read_to_string(file.path())?);
+                let made = Path::new(&out).join(format!("{key}.rule"));
+                fs::write(&made, bytes.map_err(io::Error::other)?)?;
+                writeln!(prepared, "    ({key:?}, include_bytes!({made:?})),")
+                    .map_err(io::Error::other)?;
+            }
         }
     }
+    table.push_str("];\n");
+    table.push_str(&prepared);
     table.push_str("];\n");
     let support = rules.join("support.yaml");
     println!("cargo::rerun-if-changed={}", support.display());

@@ -3,7 +3,7 @@
 use crate::args::Common;
 use crate::exit::{Exit, Failure};
 use crate::own::Own;
-use crate::setup::EMBEDDED;
+use crate::setup::{EMBEDDED, PREPARED};
 use axiowl_lang::config::Config;
 use axiowl_lang::layers::Sources;
 use axiowl_registry::{create_private_dir, private_file_options};
@@ -46,6 +46,7 @@ impl Shelf {
     pub fn sources(&self) -> Sources<'_> {
         Sources {
             built_in: EMBEDDED,
+            prepared: PREPARED,
             packs: &self.packs,
             user: Some(&self.user),
             disk: self.disk.as_deref(),

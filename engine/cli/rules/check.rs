@@ -166,6 +166,7 @@ fn targets(path: Option<&Path>, shelf: &Shelf) -> Result<Vec<Target>, Failure> {
 fn built_in(shelf: &Shelf) -> Sources<'_> {
     Sources {
         built_in: shelf.sources().built_in,
+        prepared: shelf.sources().prepared,
         ..Sources::default()
     }
 }

@@ -4,7 +4,7 @@
 //! `untagged` or an internally tagged enum: those buffer and lose it.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::{Deref, Range};
@@ -85,8 +85,22 @@ impl<T: PartialEq> PartialEq for At<T> {
     }
 }
 
+impl<T: Serialize> Serialize for At<T> {
+    /// The file is not written: the reader of a prepared rule knows which one it is.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (&self.value, self.span.start, self.span.end).serialize(serializer)
+    }
+}
+
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if !deserializer.is_human_readable() {
+            let (value, start, end) = Deserialize::deserialize(deserializer)?;
+            // What stands in no file, such as a default, has no bytes either.
+            let file = if end == 0 { 0 } else { FILE.get() };
+            let span = Span { file, start, end };
+            return Ok(Self { value, span });
+        }
         let spanned = serde_yaml::Spanned::<T>::deserialize(deserializer)?;
         let place = spanned.referenced.span();
         let start = place.byte_offset().unwrap_or(0);

@@ -1,13 +1,14 @@
 //! The quick way to a rule that is compiled into the program.
 //!
 //! Tests load every such rule with all checks, so that a command, which reads them at every
-//! start, need not: no places are looked up, nothing is linted, and patterns and policies are
+//! start, need not: what the build read ahead of time is taken, no places are looked up, nothing is linted, and patterns and policies are
 //! built when they are first asked. Where anything is unexpected, the ordinary way is gone.
 
 use crate::at;
 use crate::folder::{self, Layer, RuleFolder};
 use crate::load::{LoadedRule, RuleFile};
 use crate::policy::CompiledPolicy;
+use crate::prepared;
 use crate::rule::Rule;
 use crate::shares;
 use crate::yaml;
@@ -72,7 +73,10 @@ fn read(folder: &RuleFolder, number: u16) -> Option<Rule> {
     if ordinary {
         return None;
     }
-    at::of_known_good(|| yaml::read(&folder.rule, number)).ok()
+    let prepared = folder.prepared.as_deref();
+    prepared
+        .and_then(|prepared| prepared::read(prepared, &folder.rule, number))
+        .or_else(|| at::of_known_good(|| yaml::read(&folder.rule, number)).ok())
 }
 
 fn file(folder: &RuleFolder) -> RuleFile {

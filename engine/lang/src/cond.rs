@@ -4,8 +4,8 @@
 use crate::at::At;
 use crate::scalar::{OneOrMany, Pattern, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,8 @@ use std::fmt;
 pub const RESERVED: [&str; 7] = ["any", "all", "not", "fact", "targeted", "env", "executable"];
 
 /// A condition over a row, or, inside `take`, over a record by JSON Pointer.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub enum Cond {
     /// Every one holds. Several keys in one mapping mean this too.
     All(Vec<Cond>),
@@ -41,7 +42,7 @@ pub enum Cond {
 }
 
 /// How a run was targeted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Targeted {
     /// The target is this very session id.
@@ -53,18 +54,19 @@ pub enum Targeted {
 }
 
 /// A test of one value.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub enum Test {
     /// The value itself (`field: true`); a list value holds when any element does.
-    Equals(Value),
+    Equals(#[serde(with = "any_value")] Value),
     /// One of several values (`field: [a, b]`).
-    In(Vec<Value>),
+    In(#[serde(with = "any_value")] Vec<Value>),
     /// Named tests; all of them hold.
     Ops(Box<Ops>),
 }
 
 /// The closed set of tests.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ops {
     /// There is a value, and it is not blank.
@@ -72,9 +74,12 @@ pub struct Ops {
     /// Absent, empty, or white space only.
     pub blank: Option<bool>,
     /// Exactly this value.
+    #[serde(default, with = "any_value")]
+    #[schemars(!default, with = "Option<Value>")]
     pub equals: Option<Value>,
     /// One of these values.
-    #[serde(rename = "in")]
+    #[serde(rename = "in", default, with = "any_value")]
+    #[schemars(!default, with = "Option<Vec<Value>>")]
     pub one_of: Option<Vec<Value>>,
     /// Matches a regular expression.
     pub matches: Option<At<Pattern>>,
@@ -100,6 +105,8 @@ pub struct Ops {
     /// Its MD5, as lower-case hexadecimal digits, equals another field.
     pub md5_of: Option<At<String>>,
     /// A list (or mapping) that holds this value (or key).
+    #[serde(default, with = "any_value")]
+    #[schemars(!default, with = "Option<Value>")]
     pub has: Option<Value>,
 }
 
@@ -165,7 +172,22 @@ impl<'de> Deserialize<'de> for Test {
                     .map(|ops| Test::Ops(Box::new(ops)))
             }
         }
-        deserializer.deserialize_any(V)
+        match deserializer.is_human_readable() {
+            true => deserializer.deserialize_any(V),
+            false => Self::deserialize(deserializer),
+        }
+    }
+}
+
+impl Serialize for Test {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl Serialize for Cond {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
     }
 }
 
@@ -203,7 +225,38 @@ impl<'de> Deserialize<'de> for Cond {
                 }
             }
         }
-        deserializer.deserialize_map(V)
+        match deserializer.is_human_readable() {
+            true => deserializer.deserialize_map(V),
+            false => Self::deserialize(deserializer),
+        }
+    }
+}
+
+/// Values of any type, which a prepared rule holds as JSON text: its form names no types.
+mod any_value {
+    use serde::de::{DeserializeOwned, Deserializer, Error as _};
+    use serde::ser::{Error as _, Serializer};
+    use serde::{Deserialize, Serialize};
+
+    pub(super) fn serialize<S: Serializer>(
+        value: &impl Serialize,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            return value.serialize(serializer);
+        }
+        let text = serde_json::to_string(value).map_err(S::Error::custom)?;
+        serializer.serialize_str(&text)
+    }
+
+    pub(super) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<T, D::Error> {
+        if deserializer.is_human_readable() {
+            return T::deserialize(deserializer);
+        }
+        let text = String::deserialize(deserializer)?;
+        serde_json::from_str(&text).map_err(D::Error::custom)
     }
 }
 

@@ -3,8 +3,8 @@
 
 use crate::scalar::from_text;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -50,6 +50,12 @@ impl ReadAs {
             .find(|(known, _)| *known == word.trim())?;
         Some((path.trim(), known.1))
     }
+
+    /// What [`ReadAs::split`] takes apart.
+    fn written(self, path: &str) -> String {
+        let word = Self::WORDS.iter().find(|(_, read)| *read == self);
+        word.map_or_else(|| path.to_owned(), |(word, _)| format!("{path} as {word}"))
+    }
 }
 
 /// A step of a [`ProtoPath`].
@@ -92,6 +98,14 @@ impl ProtoPath {
         let ends = matches!(steps.first()?, ProtoStep::Field(_));
         (ends && steps.len() <= MAX_STEPS).then_some(Self { steps, read })
     }
+
+    fn written(&self) -> String {
+        let steps = self.steps.iter().map(|step| match step {
+            ProtoStep::Field(number) => number.to_string(),
+            ProtoStep::Base64 => "base64".to_owned(),
+        });
+        self.read.written(&steps.collect::<Vec<_>>().join("."))
+    }
 }
 
 /// A path of names into protobuf's text format: `annotations.title`. Of a repeated field it
@@ -114,6 +128,10 @@ impl TextPath {
         };
         let steps: Vec<String> = path.split('.').map(str::to_owned).collect();
         (steps.iter().all(|s| word(s)) && steps.len() <= MAX_STEPS).then_some(Self { steps, read })
+    }
+
+    fn written(&self) -> String {
+        self.read.written(&self.steps.join("."))
     }
 }
 

@@ -7,6 +7,7 @@ use crate::patch::Patched;
 use crate::policy::MAX_SCRIPT_BYTES;
 use crate::tree::Tree;
 use crate::yaml::MAX_RULE_BYTES;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
@@ -70,6 +71,8 @@ pub struct RuleFolder {
     pub patched: Option<Patched>,
     /// Fixture cases beside the rule; none where that is not known.
     pub cases: Option<usize>,
+    /// What the build made of the text, where it is compiled into the program.
+    pub prepared: Option<Cow<'static, [u8]>>,
 }
 
 impl RuleFolder {
@@ -85,6 +88,7 @@ impl RuleFolder {
             origins: None,
             patched: None,
             cases: None,
+            prepared: None,
         }
     }
 

@@ -6,11 +6,11 @@
 use crate::at::At;
 use crate::scalar::{OneOrMany, Pattern, Pointer};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Who is calling over MCP, by what the host itself says. Of several entries that know a host,
 /// the first whose value is there and fits is used; one that reads no value comes last.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IdentityRule {
     /// `clientInfo.name` of the host, or several; a `*` at the end stands for any rest.
@@ -47,7 +47,7 @@ impl IdentityRule {
 }
 
 /// How strong an identity is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IdentityClass {
     /// The host puts it into every request's metadata.
@@ -73,7 +73,7 @@ impl IdentityClass {
 }
 
 /// What else has to hold for an identity.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Require {
     /// The value has the form of a UUID.

@@ -19,6 +19,8 @@ use std::sync::Arc;
 pub struct Sources<'a> {
     /// Files compiled into the program: provider, file name, text.
     pub built_in: &'a [(&'a str, &'a str, &'a str)],
+    /// What [`crate::prepared`] made of their rules: provider, bytes.
+    pub prepared: &'a [(&'a str, &'static [u8])],
     /// Pack folders, in the order of the configuration; a later one overrides an earlier one.
     pub packs: &'a [PathBuf],
     /// The user's `rules` folder; may be absent.

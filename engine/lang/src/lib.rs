@@ -27,6 +27,7 @@ mod parse;
 pub mod patch;
 mod place;
 pub mod policy;
+pub mod prepared;
 mod render;
 mod root;
 pub mod rule;

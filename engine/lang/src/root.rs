@@ -3,8 +3,8 @@
 use crate::at::At;
 use crate::template::Template;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
@@ -15,7 +15,7 @@ use std::ops::Deref;
 /// The first candidate whose variables are set and which exists counts; one made of set
 /// variables alone counts even when its folder is missing. With `every`, each one that exists
 /// counts, and `{root}` outside source paths means the first of them.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct RootRule {
     /// In order of priority.
     pub candidates: Vec<At<Template>>,
@@ -32,6 +32,10 @@ impl Deref for RootRule {
 
 impl<'de> Deserialize<'de> for RootRule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if !deserializer.is_human_readable() {
+            let (candidates, every) = Deserialize::deserialize(deserializer)?;
+            return Ok(Self { candidates, every });
+        }
         // A single candidate gets the place of the whole value; a list's items know their own.
         let written = At::<Written>::deserialize(deserializer)?;
         Ok(match written.value {

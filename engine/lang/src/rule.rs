@@ -16,11 +16,11 @@ pub use crate::transcript::{
 };
 use axiowl_model::{Kind, Status};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// One provider's rule: `rules/<provider>/rule.yaml`.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Language version; a newer one than the engine's is refused.
@@ -115,7 +115,7 @@ impl Rule {
 }
 
 /// Whether `discover all` mentions a provider that is not there.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Listed {
     /// Always.
@@ -126,7 +126,7 @@ pub enum Listed {
 }
 
 /// Files that are known and not read.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Unread {
     /// File patterns below a root.
@@ -145,7 +145,7 @@ pub struct Unread {
 }
 
 /// How rows are put together.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rows {
     /// The sources rows start from. A session that an earlier one gives is not taken from a later one.
@@ -171,7 +171,7 @@ pub struct Rows {
 }
 
 /// A left join on one field, hash-indexed once.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Join {
     /// The other source.
@@ -196,7 +196,7 @@ pub struct Join {
 }
 
 /// A kind and when a row is of it.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KindRule {
     /// When.
@@ -209,7 +209,7 @@ pub struct KindRule {
 }
 
 /// Where names come from.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Naming {
     /// In order of priority; the first usable one wins.
@@ -226,7 +226,7 @@ pub struct Naming {
 }
 
 /// A place a name may come from.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Candidate {
     /// The field.
@@ -254,7 +254,7 @@ pub struct Candidate {
 }
 
 /// What makes a candidate unusable. Blank names are never usable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reject {
     /// Nothing of it would show.
@@ -272,7 +272,7 @@ pub enum Reject {
 }
 
 /// Whether the bare session id may stand in for a name.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionFallback {
     /// Never.
@@ -285,7 +285,7 @@ pub enum SessionFallback {
 }
 
 /// A status and when a row has it.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatusRule {
     /// When.
@@ -298,7 +298,7 @@ pub struct StatusRule {
 }
 
 /// A rung of the proof ladder.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rung {
     /// The name a row's `source` and `proof` get.
@@ -313,7 +313,7 @@ pub struct Rung {
 }
 
 /// What a rung grants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Grant {
     /// The row may become a target.
@@ -323,7 +323,7 @@ pub enum Grant {
 }
 
 /// A sentence shown with a row.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Say {
     /// When; always when left out.
@@ -333,7 +333,7 @@ pub struct Say {
 }
 
 /// Whether an untargeted run removes rows it no longer proves.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Prune {
     /// They stay, not sendable.

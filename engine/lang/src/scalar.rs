@@ -7,8 +7,8 @@ use crate::at::{self, At};
 use crate::codes;
 use regex::{Regex, RegexBuilder};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
 use serde::de::{self, Deserializer, IntoDeserializer, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
@@ -33,6 +33,10 @@ impl ByteSize {
         };
         number.checked_mul(unit).map(Self)
     }
+
+    fn written(self) -> String {
+        self.0.to_string()
+    }
 }
 
 /// A span of time, written `30s`, `15m`, `6h` or `30d`; kept in milliseconds.
@@ -53,6 +57,10 @@ impl Span {
             _ => return None,
         };
         number.checked_mul(millis).map(Self)
+    }
+
+    fn written(self) -> String {
+        format!("{}s", self.0 / 1_000)
     }
 }
 
@@ -84,6 +92,9 @@ impl Pointer {
     pub fn as_str(&self) -> &str {
         &self.text
     }
+    fn written(&self) -> &str {
+        &self.text
+    }
     /// Unescaped segments; `*` fans out.
     pub fn segments(&self) -> &[String] {
         &self.segments
@@ -107,6 +118,10 @@ impl Pattern {
 
     /// As written.
     pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    fn written(&self) -> &str {
         &self.text
     }
 
@@ -195,6 +210,11 @@ impl ColumnType {
         };
         Some(Self { kind, optional })
     }
+
+    fn written(self) -> String {
+        let mark = if self.optional { "?" } else { "" };
+        format!("{}{mark}", Self::WORDS[self.kind as usize])
+    }
 }
 
 macro_rules! from_text {
@@ -218,7 +238,16 @@ macro_rules! from_text {
                         self.visit_str(&number.to_string())
                     }
                 }
-                deserializer.deserialize_any(Text)
+                match deserializer.is_human_readable() {
+                    true => deserializer.deserialize_any(Text),
+                    // As it was written, since it is no longer known to be a text or a number.
+                    false => deserializer.deserialize_str(Text),
+                }
+            }
+        }
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.written())
             }
         }
         impl JsonSchema for $type {
@@ -306,8 +335,17 @@ impl<T> std::ops::Deref for OneOrMany<T> {
     }
 }
 
+impl<T: Serialize> Serialize for OneOrMany<At<T>> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<At<T>> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if !deserializer.is_human_readable() {
+            return Vec::deserialize(deserializer).map(Self);
+        }
         // A single item gets the place of the whole value; a list's items know their own.
         let either = At::<Either<T>>::deserialize(deserializer)?;
         Ok(match either.value {

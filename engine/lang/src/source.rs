@@ -20,10 +20,10 @@ use crate::at::At;
 use crate::scalar::ByteSize;
 use crate::template::Template;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Exactly one reader, named by its key.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[expect(
     clippy::large_enum_variant,

@@ -39,7 +39,9 @@ impl Stack {
     /// Reads every layer.
     pub fn open(sources: &Sources) -> Self {
         let mut stack = Self::default();
-        stack.layers.push(built_in(sources.built_in));
+        stack
+            .layers
+            .push(built_in(sources.built_in, sources.prepared));
         for pack in sources.packs {
             let name = pack.file_name().unwrap_or_default().to_string_lossy();
             let layer = Layer::Pack(name.into_owned());
@@ -159,12 +161,16 @@ impl Folders {
     }
 }
 
-fn built_in(files: &[(&str, &str, &str)]) -> Folders {
+fn built_in(files: &[(&str, &str, &str)], prepared: &[(&str, &'static [u8])]) -> Folders {
     let mut out = Folders::of(Layer::BuiltIn);
     for (provider, file, text) in files {
         if *file == "rule.yaml" {
             let shown = format!("rules/{provider}");
-            let folder = RuleFolder::new(provider, Layer::BuiltIn, &shown, text);
+            let prepared = prepared.iter().find(|(of, _)| of == provider);
+            let folder = RuleFolder {
+                prepared: prepared.map(|(_, bytes)| (*bytes).into()),
+                ..RuleFolder::new(provider, Layer::BuiltIn, &shown, text)
+            };
             out.by_provider.insert((*provider).to_owned(), Ok(folder));
         }
     }

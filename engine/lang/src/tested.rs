@@ -3,10 +3,10 @@
 
 use crate::at::At;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The versions a rule was tested with. Give `from` and `to`, or `ranges`.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tested {
     /// Name of the program.
@@ -26,7 +26,7 @@ pub struct Tested {
 }
 
 /// A range of versions, inclusive.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VersionRange {
     /// Oldest.
@@ -59,7 +59,7 @@ impl Tested {
 }
 
 /// What becomes of rows written by an untested version.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outside {
     /// They come, and the run says `unverified_version`.

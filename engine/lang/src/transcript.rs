@@ -6,12 +6,12 @@ use crate::scalar::{ColumnType, OneOrMany, Pointer};
 use crate::source::Mirror;
 use crate::template::Template;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Where messages stand in the target's own store: in a file of JSON Lines (`file`), or in a
 /// database (`sqlite`).
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transcript {
     /// The JSON Lines file, from a row's fields.
@@ -45,7 +45,7 @@ impl Transcript {
 
 /// Messages in a database: the rows of a SELECT are the records, their columns what pointers
 /// reach (`/text`).
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SqliteTranscript {
     /// The database, from a row's fields.
@@ -65,7 +65,7 @@ pub struct SqliteTranscript {
 }
 
 /// A statement that gives the records of one session, in the order in which they were said.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TranscriptSelect {
     /// Only for sessions where this holds.
@@ -77,7 +77,7 @@ pub struct TranscriptSelect {
 }
 
 /// A record that takes back a prompt and everything after it.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UndoRecord {
     /// What it must be, by JSON Pointer.
@@ -88,7 +88,7 @@ pub struct UndoRecord {
 }
 
 /// A record of a transcript.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TranscriptRecord {
     /// What it must be, by JSON Pointer.

@@ -183,6 +183,7 @@ impl<'a> Work<'a> {
                 warnings,
             }),
             cases: self.folder.cases,
+            prepared: None,
         }
     }
 }

@@ -5,12 +5,12 @@ use super::document::Each;
 use crate::at::At;
 use crate::scalar::{ByteSize, OneOrMany, Pointer, Span};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The JSON that a program prints. It runs only where the user allows commands in discovery;
 /// otherwise the source has no rows and says so. In a fixture its recorded output is read.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Command {
     /// The program and its arguments; no shell sees them.
@@ -36,7 +36,7 @@ pub struct Command {
 }
 
 /// Whether running a program changes anything of its provider.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Readonly {
     /// It was shown not to; `reason` says where.

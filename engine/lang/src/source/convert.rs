@@ -3,14 +3,14 @@
 use crate::at::At;
 use crate::scalar::OneOrMany;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Field → conversions, one after the other. What cannot be converted is absent.
 pub type Converts = BTreeMap<String, OneOrMany<At<Convert>>>;
 
 /// A conversion of one value; of a list, each element is converted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Convert {
     /// A `file:` URI becomes the path it names; other URIs name no file here. A text that is

@@ -5,11 +5,11 @@ use crate::at::At;
 use crate::scalar::{ByteSize, ColumnType, OneOrMany, Pattern, Pointer, TextPath};
 use crate::template::Template;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// JSON, YAML or TOML documents.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// File patterns below a root.
@@ -38,7 +38,7 @@ pub struct Document {
 }
 
 /// Elements of a list (or values of a mapping) become rows.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Each {
     /// The JSON column (SQLite sources only).
@@ -50,7 +50,7 @@ pub struct Each {
 }
 
 /// Plain text. Named groups of the patterns are the fields.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Text {
     /// File patterns below a root.
@@ -75,7 +75,7 @@ pub struct Text {
 }
 
 /// What a row of a text source is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TextRow {
     /// A file; each pattern's first match fills its groups.
@@ -89,7 +89,7 @@ pub enum TextRow {
 
 /// Protobuf's text format, one row a file. JSON-like spellings of it are understood too: quoted
 /// names, commas, an outer pair of braces.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PbText {
     /// File patterns below a root.
@@ -108,7 +108,7 @@ pub struct PbText {
 }
 
 /// Tab-separated values under a header line, one row a line.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tsv {
     /// File patterns below a root.

@@ -5,11 +5,11 @@ use crate::at::At;
 use crate::scalar::{ByteSize, OneOrMany, Pattern, Pointer};
 use crate::template::Template;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// One row a folder.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Folder {
     /// Folder patterns below a root.
@@ -30,7 +30,7 @@ pub struct Folder {
 }
 
 /// One row a file, by its name, size and time alone; nothing is opened.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Files {
     /// File patterns below a root.
@@ -48,7 +48,7 @@ pub struct Files {
 /// A field read from a file of the folder. Give at most one of `json`, `yaml`, `toml`,
 /// `first_line`, `last_line`, `matches`, `what`; without any, the field says whether the file
 /// exists.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FolderField {
     /// File name within the folder; `*` for `what: count` and `what: newest`.
@@ -73,7 +73,7 @@ pub struct FolderField {
 }
 
 /// A fact about a file or several.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileFact {
     /// It exists.

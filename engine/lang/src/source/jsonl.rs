@@ -6,11 +6,11 @@ use crate::cond::Cond;
 use crate::scalar::{ByteSize, OneOrMany, Pattern, Pointer};
 use crate::template::Template;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// JSON Lines.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Jsonl {
     /// File patterns below a root, or `{source.field}`: then one file for each row of that
@@ -60,7 +60,7 @@ pub struct Jsonl {
 }
 
 /// The sorts of records of a file.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Records {
     /// Where a record says of what sort it is.
@@ -70,7 +70,7 @@ pub struct Records {
 }
 
 /// One row a file, or one a line.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Per {
     /// All takes of a file fill one row.
@@ -81,7 +81,7 @@ pub enum Per {
 }
 
 /// What follows when head and tail gave no strong name.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Then {
     /// Nothing.
@@ -92,7 +92,7 @@ pub enum Then {
 }
 
 /// Fields taken from lines that fit.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Take {
     /// Bytes that stand in such a line; searched before anything is parsed.
@@ -116,7 +116,7 @@ pub struct Take {
 }
 
 /// Which of several fitting records counts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Keep {
     /// The first in the file.
@@ -133,7 +133,7 @@ pub enum Keep {
 ///
 /// Every row has a field `torn`: whether the end of the log (or the whole document) could not
 /// be read, so that its own program would not open it.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MutationLog {
     /// File patterns below a root.

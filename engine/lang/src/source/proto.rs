@@ -5,14 +5,14 @@ use crate::at::At;
 use crate::scalar::{ByteSize, OneOrMany, ProtoPath};
 use crate::template::Template;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Field → path of numbers (`"2.1"`, `"2.3.1 as unix_s"`); the first that gives a value.
 pub type ProtoFields = BTreeMap<String, OneOrMany<At<ProtoPath>>>;
 
 /// Protobuf files: one row a file, or one a repeated message.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Protobuf {
     /// File patterns below a root.
@@ -37,7 +37,7 @@ pub struct Protobuf {
 }
 
 /// A message in a cell.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
     /// Fields of the whole message.
@@ -48,7 +48,7 @@ pub struct Message {
 }
 
 /// A repeated message whose occurrences become rows.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProtoEach {
     /// Path of the repeated message.

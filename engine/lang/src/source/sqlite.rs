@@ -7,11 +7,11 @@ use crate::at::At;
 use crate::scalar::{ColumnType, OneOrMany, Pointer};
 use crate::template::Template;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A SQLite database. Give either `sql` with `columns`, or `key_value`.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sqlite {
     /// File patterns below a root.
@@ -59,7 +59,7 @@ pub struct Sqlite {
 }
 
 /// A statement for a database that has certain tables or columns.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
     /// Tables (`session`) or columns (`session.title`) that all have to exist.
@@ -69,7 +69,7 @@ pub struct Statement {
 }
 
 /// A column that holds a protobuf message.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProtoColumn {
     /// How the bytes are written in the cell.
@@ -83,7 +83,7 @@ pub struct ProtoColumn {
 ///
 /// With `keys`, one row a database: the value of the first key that is there. With `prefix`,
 /// one row a key, which stands without the prefix in the field `key`.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeyValue {
     /// The table.
@@ -113,7 +113,7 @@ pub struct KeyValue {
 }
 
 /// How bytes are written in a cell.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Encoding {
     /// As they are; UTF-16 text is recognised.
@@ -126,7 +126,7 @@ pub enum Encoding {
 }
 
 /// Which of several matching files is read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pick {
     /// Every one.
@@ -139,7 +139,7 @@ pub enum Pick {
 }
 
 /// How a database may be opened.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mirror {
     /// At rest read in place as immutable; live through a private copy.
