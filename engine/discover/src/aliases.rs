@@ -31,8 +31,8 @@ pub fn of(
         let Some(alias) = filled.filter(|alias| Some(alias.as_str()) != named) else {
             continue;
         };
-        let agent_form = named.is_some_and(|name| alias == format!("{name} agent"));
-        if agent_form && named.is_some_and(|name| name.to_lowercase().ends_with("agent")) {
+        let agent_form = named.is_some_and(|name| alias.strip_suffix(" agent") == Some(name));
+        if agent_form && named.is_some_and(says_agent) {
             continue;
         }
         // A short id may stand in any word, so it has to be the whole of what follows a colon.
@@ -48,4 +48,10 @@ pub fn of(
         }
     }
     (own, guarded)
+}
+
+/// Whether a name ends with the word already.
+fn says_agent(name: &str) -> bool {
+    let tail = name.len().checked_sub(5).and_then(|at| name.get(at..));
+    tail.is_some_and(|tail| tail.eq_ignore_ascii_case("agent"))
 }

@@ -101,6 +101,7 @@ pub fn assemble(
                     continue;
                 }
             }
+            row.shrink();
             from_here.push(Assembled { session, row });
         }
         if sources.peek().is_some() {

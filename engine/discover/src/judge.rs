@@ -16,7 +16,7 @@ use axiowl_lang::load::LoadedRule;
 use axiowl_lang::rule::{Grant, Outside};
 use axiowl_lang::template::Template;
 use axiowl_model::{
-    DiscoveredAgent, Issue, Kind, SessionKey, Status, UNTITLED, codes, display_safe,
+    DiscoveredAgent, Issue, Kind, SessionKey, Status, UNTITLED, codes, into_display_safe,
 };
 use axiowl_sources::World;
 use axiowl_sources::read::Tables;
@@ -374,7 +374,7 @@ impl Bench<'_> {
                 }
                 Some(text)
             })
-            .map(|text| display_safe(&text))
+            .map(into_display_safe)
             .collect()
     }
 

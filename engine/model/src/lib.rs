@@ -21,7 +21,7 @@ pub use issue::{Issue, codes};
 pub use key::SessionKey;
 pub use message::{MessageId, RunId, VISIBLE_MARK};
 pub use stage::{Evidence, Move, Stage, StageLine};
-pub use text::{UNTITLED, clip, display_safe, is_blank_name, is_uuid};
+pub use text::{UNTITLED, clip, display_safe, into_display_safe, is_blank_name, is_uuid};
 pub use time::{Timestamp, TimestampError};
 
 /// The node every local session belongs to, unless configured otherwise.

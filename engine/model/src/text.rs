@@ -5,7 +5,7 @@
 /// escapes, so that two names that look alike are alike.
 pub fn display_safe(text: &str) -> String {
     // Most texts are plain, and lists show tens of thousands.
-    if text.bytes().all(|b| matches!(b, b' '..=b'~')) {
+    if is_plain(text) {
         return text.to_owned();
     }
     let mut out = String::with_capacity(text.len());
@@ -20,6 +20,18 @@ pub fn display_safe(text: &str) -> String {
         before = Some(c);
     }
     out
+}
+
+/// The same for a text that is not needed any more: one that is safe stays as it is.
+pub fn into_display_safe(text: String) -> String {
+    match is_plain(&text) {
+        true => text,
+        false => display_safe(&text),
+    }
+}
+
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|b| matches!(b, b' '..=b'~'))
 }
 
 /// Whether a character leaves no mark of its own: Unicode's default ignorable code points (the

@@ -21,12 +21,16 @@ use pattern::{Part, parts};
 pub(crate) use secrets::is_secret;
 use secrets::is_settings_of_a_client;
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{DirEntry, Metadata};
+use std::ffi::OsString;
+use std::fs::{FileType, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// Entries looked at for one pattern; beyond it the folder is no session store.
 const ENTRIES: usize = 2_000_000;
+/// Entries of folders that are kept for the next pattern.
+const KEPT: usize = 4_096;
 /// Folders that `**` goes down.
 const DEPTH: usize = 16;
 
@@ -47,6 +51,27 @@ pub(crate) struct Finder<'a> {
     entries: usize,
     parents: HashMap<PathBuf, Option<PathBuf>>,
     named: Option<&'a str>,
+    known: Option<&'a dyn Fn(&str) -> bool>,
+    passed: usize,
+    /// What stands in the folders that were listed last: several patterns look into the same.
+    listed: HashMap<PathBuf, Rc<[Entry]>>,
+}
+
+/// What a folder holds under a name. Keeping the system's own entries would keep folders open.
+struct Entry {
+    name: String,
+    /// The name as it is, where that is no text.
+    odd: Option<OsString>,
+    kind: io::Result<FileType>,
+}
+
+impl Entry {
+    fn path(&self, dir: &Path) -> PathBuf {
+        match &self.odd {
+            None => dir.join(&self.name),
+            Some(odd) => dir.join(odd),
+        }
+    }
 }
 
 /// A pattern being followed below one folder of its root.
@@ -68,7 +93,22 @@ impl<'a> Finder<'a> {
             entries: 0,
             parents: HashMap::new(),
             named: None,
+            known: None,
+            passed: 0,
+            listed: HashMap::new(),
         }
+    }
+
+    /// Passes over files whose name, where a pattern leaves it open, says that all of them is
+    /// known: they are counted, and not looked at.
+    pub(crate) fn passing_over(mut self, known: Option<&'a dyn Fn(&str) -> bool>) -> Self {
+        self.known = known;
+        self
+    }
+
+    /// How many files were passed over.
+    pub(crate) fn passed(&self) -> usize {
+        self.passed
     }
 
     /// Leaves out what has not this in its name, where a pattern leaves the name open.
@@ -201,24 +241,32 @@ impl<'a> Finder<'a> {
             }
             Part::Wild(pattern) => {
                 let named = self.named.filter(|_| rest.is_empty());
-                for (name, entry) in self.list(&dir, report) {
-                    if !pattern.fits(&name) || named.is_some_and(|part| !name.contains(part)) {
+                for entry in &*self.list(&dir, report) {
+                    let name = entry.name.as_str();
+                    if !pattern.fits(name) || named.is_some_and(|part| !name.contains(part)) {
                         continue;
                     }
-                    match entry.metadata() {
-                        Ok(metadata) => self.step(walk, entry.path(), &metadata, rest, report),
-                        Err(error) => {
-                            report_unless_absent(report, self.world, &entry.path(), &error)
-                        }
+                    let known = self.known.filter(|_| rest.is_empty());
+                    // What a symlink leads to is looked at, wherever its name stands.
+                    if known.is_some_and(|known| known(name))
+                        && entry.kind.as_ref().is_ok_and(FileType::is_file)
+                    {
+                        self.passed += 1;
+                        continue;
+                    }
+                    let path = entry.path(&dir);
+                    match path.symlink_metadata() {
+                        Ok(metadata) => self.step(walk, path, &metadata, rest, report),
+                        Err(error) => report_unless_absent(report, self.world, &path, &error),
                     }
                 }
             }
             Part::Deep => {
                 self.follow(walk, dir.clone(), rest, depth, report);
                 if depth < DEPTH {
-                    for (_, entry) in self.list(&dir, report) {
-                        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                            self.follow(walk, entry.path(), parts, depth + 1, report);
+                    for entry in &*self.list(&dir, report) {
+                        if entry.kind.as_ref().is_ok_and(FileType::is_dir) {
+                            self.follow(walk, entry.path(&dir), parts, depth + 1, report);
                         }
                     }
                 }
@@ -286,13 +334,17 @@ impl<'a> Finder<'a> {
     }
 
     /// The entries of a folder, sorted by name.
-    fn list(&mut self, dir: &Path, report: &mut Report) -> Vec<(String, DirEntry)> {
+    fn list(&mut self, dir: &Path, report: &mut Report) -> Rc<[Entry]> {
+        if let Some(listed) = self.listed.get(dir) {
+            self.entries += listed.len();
+            return Rc::clone(listed);
+        }
         self.world.note_path(dir, Depth::Content);
         let entries = match std::fs::read_dir(dir) {
             Ok(entries) => entries,
             Err(error) => {
                 report_unless_absent(report, self.world, dir, &error);
-                return Vec::new();
+                return Rc::default();
             }
         };
         let mut out = Vec::new();
@@ -304,11 +356,30 @@ impl<'a> Finder<'a> {
                 break;
             }
             match entry {
-                Ok(entry) => out.push((entry.file_name().to_string_lossy().into_owned(), entry)),
+                Ok(entry) => {
+                    let (name, odd) = match entry.file_name().into_string() {
+                        Ok(name) => (name, None),
+                        Err(odd) => (odd.to_string_lossy().into_owned(), Some(odd)),
+                    };
+                    let kind = entry.file_type();
+                    out.push(Entry { name, odd, kind });
+                }
                 Err(error) => report.unreadable(&self.world.recorded(dir), &error),
             }
         }
-        out.sort_by(|(a, _), (b, _)| a.cmp(b));
+        out.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        let out: Rc<[Entry]> = out.into();
+        // One more listing costs less than the room for those of many folders.
+        if self
+            .listed
+            .values()
+            .map(|listed| listed.len())
+            .sum::<usize>()
+            > KEPT
+        {
+            self.listed.clear();
+        }
+        self.listed.insert(dir.to_path_buf(), Rc::clone(&out));
         out
     }
 

@@ -8,7 +8,7 @@ use crate::find::{Finder, Kind};
 use crate::pointer;
 use crate::read::{Context, Outcome, Table};
 use crate::report::Report;
-use crate::{Row, World};
+use crate::{Name, Row, World};
 use axiowl_lang::source::{FileFact, Folder, FolderField};
 use axiowl_model::{Issue, codes};
 use rayon::prelude::*;
@@ -28,6 +28,8 @@ pub(crate) fn read(rule: &Folder, context: &Context<'_>) -> Outcome {
         ..Table::default()
     };
     newest(&mut hits, rule.max_files, &mut report);
+    let nulls = rule.fields.keys();
+    let nulls: Row = nulls.map(|field| (field.into(), Value::Null)).collect();
     let read: Vec<(Option<Row>, Report)> = hits
         .par_iter()
         .map(|hit| {
@@ -43,7 +45,7 @@ pub(crate) fn read(rule: &Folder, context: &Context<'_>) -> Outcome {
                 lines: HashMap::new(),
                 report: &mut report,
             };
-            (files.row(), report)
+            (files.row(&nulls), report)
         })
         .collect();
     for (hit, (row, one)) in hits.iter().zip(read) {
@@ -71,17 +73,24 @@ struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    fn row(&mut self) -> Option<Row> {
+    /// The row of the folder; what is null in it stands in `nulls`, below all rows once.
+    fn row(&mut self, nulls: &Row) -> Option<Row> {
         let rule = self.rule;
         let needs = rule.needs.as_deref().unwrap_or_default();
         if needs.iter().any(|needed| self.named(needed).is_empty()) {
             return None;
         }
-        let mut row = self
-            .hit
-            .fields_named(lossy(self.hit.real.file_name()), self.rule.fields.len());
-        for (field, wanted) in &rule.fields {
-            row.insert(field.into(), self.value(wanted));
+        let own = self.hit.fields_named(lossy(self.hit.real.file_name()), 0);
+        let values = rule.fields.iter();
+        let given: Vec<(Name, Value)> = values
+            .map(|(field, wanted)| (Name::from(field), self.value(wanted)))
+            // Where a field has the name of one of the folder's own, it stands for it.
+            .filter(|(name, value)| !value.is_null() || own.contains_key(name))
+            .collect();
+        let mut row = own;
+        row.lay_over(nulls, given.len());
+        for (field, value) in given {
+            row.insert(field, value);
         }
         Some(row)
     }

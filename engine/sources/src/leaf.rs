@@ -3,7 +3,7 @@
 //! elsewhere.
 
 use crate::World;
-use axiowl_lang::cond::{Ops, Test};
+use axiowl_lang::cond::{OPS, Ops, Test};
 use axiowl_lang::scalar::Pattern;
 use axiowl_model::is_uuid;
 use serde_json::Value;
@@ -92,27 +92,32 @@ pub fn leaves(test: &Test) -> impl Iterator<Item = Leaf<'_>> {
     plain.into_iter().chain(ops.into_iter().flat_map(of_ops))
 }
 
+/// One after the other, since most have one test and this is asked for every row.
 fn of_ops(ops: &Ops) -> impl Iterator<Item = Leaf<'_>> {
-    [
-        ops.present.map(Leaf::Present),
-        ops.blank.map(Leaf::Blank),
-        ops.equals.as_ref().map(Leaf::Equals),
-        ops.one_of.as_deref().map(Leaf::OneOf),
-        ops.matches.as_deref().map(Leaf::Matches),
-        ops.uuid.map(Leaf::Uuid),
-        ops.under.as_ref().map(|name| Leaf::Under(name)),
-        ops.exists.map(Leaf::Exists),
-        ops.dir_exists.map(Leaf::DirExists),
-        ops.lock_held.map(Leaf::LockHeld),
-        ops.pid_alive.map(Leaf::PidAlive),
-        ops.newer_than.as_ref().map(|span| Leaf::NewerThan(span.0)),
-        ops.same_as.as_ref().map(|name| Leaf::SameAs(name)),
-        ops.slug_of.as_ref().map(|name| Leaf::SlugOf(name)),
-        ops.md5_of.as_ref().map(|name| Leaf::Md5Of(name)),
-        ops.has.as_ref().map(Leaf::Has),
-    ]
-    .into_iter()
-    .flatten()
+    (0..OPS.len()).filter_map(|number| nth(ops, number))
+}
+
+/// The test of that number, in the order of [`OPS`].
+fn nth(ops: &Ops, number: usize) -> Option<Leaf<'_>> {
+    match number {
+        0 => ops.present.map(Leaf::Present),
+        1 => ops.blank.map(Leaf::Blank),
+        2 => ops.equals.as_ref().map(Leaf::Equals),
+        3 => ops.one_of.as_deref().map(Leaf::OneOf),
+        4 => ops.matches.as_deref().map(Leaf::Matches),
+        5 => ops.uuid.map(Leaf::Uuid),
+        6 => ops.under.as_ref().map(|name| Leaf::Under(name)),
+        7 => ops.exists.map(Leaf::Exists),
+        8 => ops.dir_exists.map(Leaf::DirExists),
+        9 => ops.lock_held.map(Leaf::LockHeld),
+        10 => ops.pid_alive.map(Leaf::PidAlive),
+        11 => ops.newer_than.as_ref().map(|span| Leaf::NewerThan(span.0)),
+        12 => ops.same_as.as_ref().map(|name| Leaf::SameAs(name)),
+        13 => ops.slug_of.as_ref().map(|name| Leaf::SlugOf(name)),
+        14 => ops.md5_of.as_ref().map(|name| Leaf::Md5Of(name)),
+        15 => ops.has.as_ref().map(Leaf::Has),
+        _ => None,
+    }
 }
 
 impl Leaf<'_> {

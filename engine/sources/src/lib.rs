@@ -34,6 +34,7 @@ mod row;
 mod sqlite;
 pub mod survey;
 mod text;
+pub mod threads;
 pub mod timings;
 mod tsv;
 mod unread;

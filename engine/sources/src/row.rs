@@ -146,6 +146,13 @@ impl Row {
         row
     }
 
+    /// Gives back room for fields that did not come.
+    pub fn shrink(&mut self) {
+        if let Some(fields) = Arc::get_mut(&mut self.0) {
+            fields.own.shrink_to_fit();
+        }
+    }
+
     /// Puts a row that is over none over `below`, with room for so many fields more.
     pub(crate) fn lay_over(&mut self, below: &Self, more: usize) {
         let fields = Arc::make_mut(&mut self.0);

@@ -29,32 +29,60 @@ pub struct Limit {
     start: Instant,
     /// When, counted from `start`, it has to be looked at what the thread has worked.
     until: AtomicU64,
-    /// What the thread had worked when the row began.
-    began: AtomicU64,
+    /// When the row began, counted from `start`.
+    begun_at: AtomicU64,
+    /// What the thread had worked when it was last looked at, shortly before the row began,
+    worked: AtomicU64,
+    /// and when that was, counted from `start`.
+    looked_at: AtomicU64,
 }
+
+/// Asking what a thread has worked costs as much as a short script: it is asked no more often
+/// than this, and a row that is done sooner is counted by the clock on the wall.
+const LOOK: Duration = Duration::from_nanos(QUICK.as_nanos() as u64 / 2);
 
 impl Limit {
     pub fn new() -> Self {
-        Self {
+        let limit = Self {
             start: Instant::now(),
             until: AtomicU64::new(u64::MAX),
-            began: AtomicU64::new(0),
-        }
+            begun_at: AtomicU64::new(0),
+            worked: AtomicU64::new(0),
+            looked_at: AtomicU64::new(0),
+        };
+        limit.look();
+        limit
     }
 
     /// A row begins.
     pub fn begin(&self) {
-        let now = self.start.elapsed();
-        self.began
-            .store(nanoseconds(self.worked()), Ordering::Relaxed);
+        let mut now = self.start.elapsed();
+        let looked_at = Duration::from_nanos(self.looked_at.load(Ordering::Relaxed));
+        if now.saturating_sub(looked_at) > LOOK {
+            self.look();
+            now = self.start.elapsed();
+        }
+        self.begun_at.store(nanoseconds(now), Ordering::Relaxed);
         self.until
             .store(nanoseconds(now + ROW_TIME), Ordering::Relaxed);
     }
 
-    /// What the row has taken.
+    /// What the row has taken, or up to [`LOOK`] more.
     pub fn took(&self) -> Duration {
-        let began = Duration::from_nanos(self.began.load(Ordering::Relaxed));
-        self.worked().saturating_sub(began)
+        let begun_at = Duration::from_nanos(self.begun_at.load(Ordering::Relaxed));
+        let wall = self.start.elapsed().saturating_sub(begun_at);
+        if wall <= LOOK {
+            return wall;
+        }
+        let before = Duration::from_nanos(self.worked.load(Ordering::Relaxed));
+        self.worked().saturating_sub(before)
+    }
+
+    fn look(&self) {
+        self.worked
+            .store(nanoseconds(self.worked()), Ordering::Relaxed);
+        self.looked_at
+            .store(nanoseconds(self.start.elapsed()), Ordering::Relaxed);
     }
 
     /// Whether the row has taken all it may. Asked at every operation: only where the clock on

@@ -119,7 +119,8 @@ pub(super) fn report(
     if let Some(target) = &options.target {
         agents.retain(|agent| is_target(agent, target));
     }
-    agents.sort_by(|a, b| a.key.cmp(&b.key));
+    // They are of one provider and one node, and large: only their ids are compared and moved.
+    agents.sort_by_cached_key(|agent| agent.key.session.clone());
     issues.append(&mut fit.issues);
     issues.extend(tables.issues.iter().cloned());
     issues.sort();

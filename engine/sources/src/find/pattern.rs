@@ -18,16 +18,17 @@ pub(super) enum Part {
 
 /// A part with `*`, `?` or `[` in it.
 pub(super) enum Wild {
-    /// `*` and no more than an ending, as nearly all are.
-    Ending(String),
+    /// One `*` between a beginning and an ending, as nearly all are.
+    Around(String, String),
     Other(Pattern),
 }
 
 impl Wild {
     fn new(text: &str) -> Option<Self> {
-        match text.strip_prefix('*') {
-            Some(ending) if !ending.contains(['*', '?', '[', ']']) => {
-                Some(Self::Ending(ending.to_owned()))
+        let plain = |part: &str| !part.contains(['*', '?', '[', ']']);
+        match text.split_once('*') {
+            Some((beginning, ending)) if plain(beginning) && plain(ending) => {
+                Some(Self::Around(beginning.to_owned(), ending.to_owned()))
             }
             _ => Pattern::new(text).ok().map(Self::Other),
         }
@@ -36,7 +37,10 @@ impl Wild {
     /// Whether a name fits.
     pub(super) fn fits(&self, name: &str) -> bool {
         match self {
-            Self::Ending(ending) => name.ends_with(ending),
+            Self::Around(beginning, ending) => {
+                let rest = name.strip_prefix(beginning.as_str());
+                rest.is_some_and(|rest| rest.ends_with(ending.as_str()))
+            }
             Self::Other(pattern) => pattern.matches_with(name, OPTIONS),
         }
     }
@@ -64,11 +68,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_ending_alone_fits_what_its_glob_fits() {
-        for pattern in ["*", "*.jsonl", "*-a.b", "*.j*", "*[a]", "a*", "**x"] {
+    fn one_star_fits_what_its_glob_fits() {
+        let patterns = [
+            "*", "*.jsonl", "*-a.b", "*.j*", "*[a]", "a*", "**x", "a*a", ".h*n", "a*.jsonl", "x-*b",
+        ];
+        for pattern in patterns {
             let glob = Pattern::new(pattern);
             for name in [
-                "", ".", ".hidden", ".jsonl", "a.jsonl", "a.JSONL", "x-a.b", "a", "[a]",
+                "", ".", ".hidden", ".jsonl", "a.jsonl", "a.JSONL", "x-a.b", "a", "aa", "[a]",
             ] {
                 let Some(wild) = Wild::new(pattern) else {
                     assert!(glob.is_err(), "{pattern}");

@@ -21,7 +21,7 @@ pub(super) fn is_settings_of_a_client(recorded: &str, home: &str) -> bool {
     let below = recorded.strip_prefix(home);
     let name = below.and_then(|rest| rest.strip_prefix(['/', '\\']));
     name.is_some_and(|name| {
-        let name = name.to_lowercase();
-        name.starts_with('.') && name.ends_with(".json") && !name.contains(['/', '\\'])
+        let right_there = name.starts_with('.') && !name.contains(['/', '\\']);
+        right_there && name.to_lowercase().ends_with(".json")
     })
 }

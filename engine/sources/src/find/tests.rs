@@ -218,3 +218,46 @@ fn a_root_of_several_folders_is_searched_in_each() {
     assert!(finder.named(&at("A/w1/x.json"), &mut report).is_some());
     assert!(finder.named(&at("C/w1/x.json"), &mut report).is_none());
 }
+
+#[test]
+fn files_whose_names_say_that_they_are_known_are_counted_and_not_looked_at() {
+    let home = Home::new(&[
+        "r [x]/a/1.jsonl",
+        "r [x]/a/2.jsonl",
+        "r [x]/b/2.jsonl",
+        "out/1.jsonl",
+    ]);
+    home.link("r [x]/b/1.jsonl", "../../out/1.jsonl");
+    let pattern = At {
+        value: Template::parse("{r}/*/*.jsonl").unwrap(),
+        span: Default::default(),
+    };
+    let known = |name: &str| name == "1.jsonl";
+    let text = "axiowl: 1\nprovider: p\ntitle: t\nroots: { r: \"~/r [x]\" }\n";
+    let rule: Rule = serde_yaml::from_str(text).unwrap();
+    let world = World::real(
+        home.0.path().into(),
+        BTreeMap::new(),
+        Timestamp::from_millis(0),
+    );
+    let (roots, _) = roots::resolve(&rule, &world);
+    let mut report = Report::default();
+    let mut finder = Finder::new(&world, &roots, Kind::File).passing_over(Some(&known));
+    let hits = finder.find(&[pattern], "", &mut report);
+    let names: Vec<_> = hits.iter().map(|hit| hit.stem()).collect();
+    assert_eq!((names, finder.passed()), (vec!["2".into(), "2".into()], 1));
+    // What a symlink leads to decides, whatever its name says.
+    let issues = report.into_issues("s");
+    assert_eq!(codes_of(&issues), [codes::OUTSIDE_ROOTS], "{issues:?}");
+}
+
+#[test]
+fn several_patterns_may_look_into_one_folder() {
+    let home = Home::new(&["r [x]/a/1.jsonl", "r [x]/a/2.json", "r [x]/b/3.jsonl"]);
+    let (found, issues) = home.find(&["{r}/*/*.jsonl", "{r}/*/*.json", "{r}/**/1.*"]);
+    let expected = ["r [x]/a/1.jsonl", "r [x]/a/2.json", "r [x]/b/3.jsonl"];
+    assert_eq!(
+        (found, issues.len()),
+        (expected.map(String::from).to_vec(), 0)
+    );
+}

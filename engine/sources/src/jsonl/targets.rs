@@ -51,18 +51,25 @@ pub(super) fn find(
     only: Option<&Only>,
     report: &mut Report,
 ) -> Found {
+    let known = known(rule, context);
+    let by_name = |name: &str| known.holds_name(rule, name);
+    // Under another suffix a file has another name.
+    let by_name = rule
+        .also
+        .is_empty()
+        .then_some(&by_name as &dyn Fn(&str) -> bool);
     let mut finder = Finder::new(context.world, context.roots, Kind::File)
-        .with_in_name(only.and_then(|only| in_name(rule, only)));
+        .with_in_name(only.and_then(|only| in_name(rule, only)))
+        .passing_over(by_name);
     let (named, plain): (Vec<_>, Vec<_>) = rule
         .path
         .iter()
         .cloned()
         .partition(|template| owner(template).is_some());
-    let known = known(rule, context);
     let hits = below_roots(rule, &plain, &mut finder, report);
     let mut found = Found {
         targets: Vec::new(),
-        matched: hits.len(),
+        matched: hits.len() + finder.passed(),
         root_exists: finder.root_exists(&plain),
     };
     for (hit, suffix) in hits {
@@ -265,6 +272,33 @@ pub(super) fn known(rule: &Jsonl, context: &Context<'_>) -> Known {
 }
 
 impl Known {
+    /// Whether the name of a file alone says so, by its stem or a named group of it.
+    fn holds_name(&self, rule: &Jsonl, name: &str) -> bool {
+        if self.0.iter().all(|(_, values)| values.is_empty()) {
+            return false;
+        }
+        let stem = Path::new(name).file_stem();
+        let Some(stem) = stem.and_then(|stem| stem.to_str()) else {
+            return false;
+        };
+        let pattern = rule.name.as_ref().map(|name| name.regex());
+        let captures = match pattern.map(|pattern| pattern.captures(stem)) {
+            // The rule means no such file.
+            Some(None) => return false,
+            Some(captures) => captures,
+            None => None,
+        };
+        self.0.iter().any(|(field, values)| {
+            let group = captures.as_ref().and_then(|captures| captures.name(field));
+            let value = match (group, field.as_str()) {
+                (Some(group), _) => group.as_str(),
+                (None, "stem") => stem,
+                (None, _) => return false,
+            };
+            !value.trim().is_empty() && values.contains(value)
+        })
+    }
+
     /// Whether any of the fields has a value that is known already.
     pub(super) fn holds(&self, row: &Row) -> bool {
         self.0
