@@ -15,8 +15,8 @@ use axiowl_lang::load::LoadedRule;
 use axiowl_lang::nearest::suggest;
 use axiowl_lang::rule::Listed;
 use axiowl_model::{Verdict, codes, display_safe};
-use axiowl_sources::Witness;
 use axiowl_sources::timings::{Timings, timed};
+use axiowl_sources::{Witness, threads};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -44,6 +44,7 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
         remote(arguments.json);
         return Ok(Exit::Failed);
     }
+    threads::work_on_this_one();
     let mut setup = match &arguments.fixture {
         Some(fixture) => setup::open_fixture(common, fixture)?,
         None => setup::open_unasked(common)?,
@@ -69,6 +70,7 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
     let options = PassOptions {
         target: arguments.target.clone(),
         dry_run: arguments.dry_run,
+        with_after: false,
         unread_registry: false,
         deep: arguments.deep,
         allow_commands: arguments.allow_commands,

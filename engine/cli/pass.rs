@@ -10,7 +10,6 @@ use axiowl_model::{AgentRecord, Decision, DiscoverySummary, Timestamp, Verdict};
 use axiowl_registry::{MergeOptions, MergeReport, Snapshot};
 use axiowl_sources::timings::timed;
 use axiowl_sources::{Cancel, Timings, Witness};
-use serde_json::json;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -22,7 +21,7 @@ pub struct Pass {
     pub merged: MergeReport,
     /// Both in numbers.
     pub summary: DiscoverySummary,
-    /// Of a dry run: the rows of the registry as they would be.
+    /// Of a dry run, where they are wanted: the rows of the registry as they would be.
     pub after: Vec<AgentRecord>,
 }
 
@@ -33,6 +32,8 @@ pub struct PassOptions {
     pub target: Option<String>,
     /// Change nothing.
     pub dry_run: bool,
+    /// Of a dry run: also say what the rows of the registry would be.
+    pub with_after: bool,
     /// Of a dry run: a registry that cannot be read counts as empty, since somebody else tells it.
     pub unread_registry: bool,
     /// Scan whole files.
@@ -81,11 +82,17 @@ pub fn run(setup: &Setup, rule: &LoadedRule, options: &PassOptions) -> Result<Pa
     let merge_options = merging(rule, &report, now);
     let timings = options.timings.as_deref();
     let merge = || -> Result<(MergeReport, Vec<AgentRecord>), Failure> {
-        if options.dry_run {
-            let mut rows = match setup.registry.load() {
-                Err(_) if options.unread_registry => Snapshot::default(),
-                loaded => loaded?,
+        if options.dry_run && !options.with_after {
+            return match setup.registry.would_merge(&report.agents, &merge_options) {
+                Err(_) if options.unread_registry => {
+                    let merged = Snapshot::default().merge(&report.agents, &merge_options);
+                    Ok((merged, Vec::new()))
+                }
+                merged => Ok((merged?, Vec::new())),
             };
+        }
+        if options.dry_run {
+            let mut rows = setup.registry.load()?;
             let merged = rows.merge(&report.agents, &merge_options);
             return Ok((merged, rows.into_agents()));
         }
@@ -146,19 +153,25 @@ fn commands(setup: &Setup, rule: &LoadedRule) -> bool {
 
 /// One evidence line a decision.
 fn write_down(setup: &Setup, report: &Report, merged: &MergeReport, options: &PassOptions) {
+    let names = [
+        "agent_id", "decision", "reason", "source", "status", "kind", "target",
+    ];
+    let target = options.target.as_deref();
     let decided = merged.decisions.iter().filter_map(|decided| {
         let agent = report.agents.get(decided.index)?;
-        Some(json!({
-            "agent_id": agent.key.to_string(),
-            "decision": decided.decision,
-            "reason": decided.reason,
-            "source": agent.source,
-            "status": agent.status,
-            "kind": agent.kind,
-            "target": options.target,
-        }))
+        Some([
+            Some(agent.key.to_string().into()),
+            Some(decided.decision.as_str().into()),
+            Some(decided.reason.as_str().into()),
+            Some(agent.source.as_str().into()),
+            Some(agent.status.as_str().into()),
+            Some(agent.kind.as_str().into()),
+            target.map(Into::into),
+        ])
     });
-    setup.evidence.record_all("discovery_decision", decided);
+    setup
+        .evidence
+        .record_all("discovery_decision", names, decided);
 }
 
 /// The decision and reason about each row of the report, in its order.

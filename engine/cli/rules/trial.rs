@@ -105,6 +105,7 @@ impl<'a> Trial<'a> {
         };
         let options = PassOptions {
             dry_run: true,
+            with_after: true,
             ..PassOptions::default()
         };
         let now = pass::run(self.setup, &self.now, &options)?;

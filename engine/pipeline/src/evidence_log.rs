@@ -9,10 +9,9 @@ use crate::crash;
 use crate::redact::redact;
 use axiowl_model::Timestamp;
 use axiowl_registry::{create_private_dir, private_file_options};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -39,18 +38,17 @@ const WRITE_BYTES: usize = 64 * 1024;
 
 /// One line: the time, the process and the event first, which no field can replace.
 #[derive(Serialize)]
-struct Line<'l> {
+struct Line<'l, F> {
     schema: &'static str,
     at: &'l str,
     pid: u32,
     event: &'l str,
     #[serde(flatten)]
-    fields: Map<String, Value>,
+    fields: F,
 }
 
-/// The fields of a line, without secrets. Lines of one kind mostly say the same in most fields:
-/// `clean` remembers what was last found clean in each.
-fn fields(given: Value, clean: &mut HashMap<String, String>) -> Map<String, Value> {
+/// The fields of a line, without secrets.
+fn fields(given: Value) -> Map<String, Value> {
     let mut fields = match given {
         Value::Object(fields) => fields,
         Value::Null => Map::new(),
@@ -59,23 +57,45 @@ fn fields(given: Value, clean: &mut HashMap<String, String>) -> Map<String, Valu
     for name in FIXED {
         fields.shift_remove(name);
     }
-    for (name, value) in &mut fields {
-        let Value::String(text) = &*value else {
-            take_out_secrets(value);
-            continue;
-        };
-        if clean.get(name) == Some(text) {
-            continue;
-        }
-        match redact(text) {
-            Cow::Owned(cleaned) => *value = Value::String(cleaned),
-            Cow::Borrowed(_) => match clean.get_mut(name) {
-                Some(known) => known.clone_from(text),
-                None => drop(clean.insert(name.clone(), text.clone())),
-            },
-        }
-    }
+    fields.values_mut().for_each(take_out_secrets);
     fields
+}
+
+/// What one of many lines says: a text for each name they share, null where there is none.
+pub type Texts<'t, const N: usize> = [Option<Cow<'t, str>>; N];
+
+/// The texts of a line, without secrets. Lines of one kind mostly say the same in most fields:
+/// `clean` holds what was last found clean in each.
+struct Said<'l, const N: usize> {
+    names: &'l [&'static str; N],
+    texts: Texts<'l, N>,
+}
+
+impl<'l, const N: usize> Said<'l, N> {
+    fn new(names: &'l [&'static str; N], texts: Texts<'l, N>, clean: &mut [String; N]) -> Self {
+        let known = |(text, clean): (Option<Cow<'l, str>>, &mut String)| {
+            let text = text?;
+            if *text == **clean {
+                return Some(text);
+            }
+            if let Cow::Owned(cleaned) = redact(&text) {
+                return Some(Cow::Owned(cleaned));
+            }
+            clean.clear();
+            clean.push_str(&text);
+            Some(text)
+        };
+        let mut clean = clean.iter_mut();
+        let texts = texts.map(|text| clean.next().and_then(|clean| known((text, clean))));
+        Self { names, texts }
+    }
+}
+
+impl<const N: usize> Serialize for Said<'_, N> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let texts = self.texts.iter().map(Option::as_deref);
+        serializer.collect_map(self.names.iter().zip(texts))
+    }
 }
 
 fn take_out_secrets(value: &mut Value) {
@@ -107,37 +127,51 @@ impl EvidenceLog {
 
     /// Appends one line: time, process, event, and the fields when they are an object (any
     /// other value becomes the field `value`).
-    pub fn record(&self, event: &str, fields: Value) {
-        self.record_all(event, [fields]);
+    pub fn record(&self, event: &str, given: Value) {
+        self.append_all(event, std::iter::once_with(|| fields(given)));
     }
 
     /// Appends a line for each of several decisions of one kind, in one go: a discovery of
-    /// thousands of sessions opens the file once.
-    pub fn record_all(&self, event: &str, decisions: impl IntoIterator<Item = Value>) {
+    /// thousands of sessions opens the file once. They say a text, or nothing, for each name.
+    pub fn record_all<'t, const N: usize>(
+        &self,
+        event: &str,
+        names: [&'static str; N],
+        decisions: impl IntoIterator<Item = Texts<'t, N>>,
+    ) {
+        debug_assert!(FIXED.iter().all(|fixed| !names.contains(fixed)));
+        let mut clean: [String; N] = std::array::from_fn(|_| String::new());
+        let decisions = decisions.into_iter();
+        self.append_all(
+            event,
+            decisions.map(|texts| Said::new(&names, texts, &mut clean)),
+        );
+    }
+
+    fn append_all<F: Serialize>(&self, event: &str, lines: impl Iterator<Item = F>) {
         crash::point("before a decision is written down");
         let at = Timestamp::from(SystemTime::now()).to_string();
-        if let Err(error) = self.append(event, &at, decisions) {
+        if let Err(error) = self.append(event, &at, lines) {
             tracing::warn!(path = %self.path.display(), %error, event, "evidence not recorded");
         }
     }
 
-    fn append(
+    fn append<F: Serialize>(
         &self,
         event: &str,
         at: &str,
-        decisions: impl IntoIterator<Item = Value>,
+        lines: impl Iterator<Item = F>,
     ) -> io::Result<()> {
         let mut pending = Vec::new();
         let mut file = None;
-        let mut clean = HashMap::new();
-        for given in decisions {
+        for fields in lines {
             let start = pending.len();
             let line = Line {
                 schema: "axiowl.evidence/1",
                 at,
                 pid: std::process::id(),
                 event,
-                fields: fields(given, &mut clean),
+                fields,
             };
             serde_json::to_writer(&mut pending, &line)?;
             pending.push(b'\n');
@@ -259,6 +293,48 @@ mod tests {
         let text = std::fs::read_to_string(log.path()).unwrap();
         assert!(!text.contains(secret), "{text}");
         assert_eq!(lines(log.path())[0]["x"][0]["y"], "key [redacted]");
+    }
+
+    #[test]
+    fn many_lines_of_one_kind_say_texts_without_secrets() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = EvidenceLog::at(dir.path());
+        let secret = "sk-ant-api03-0123456789abcdefgh";
+        let line = |a: &str| [Some(Cow::Owned(a.to_owned())), None];
+        let told = [
+            "one",
+            "one",
+            secret,
+            "one",
+            &format!("key {secret}"),
+            secret,
+        ]
+        .map(line);
+        log.record_all("a", ["x", "y"], told);
+        let lines = lines(log.path());
+        let said: Vec<_> = lines
+            .iter()
+            .map(|line| line["x"].as_str().unwrap())
+            .collect();
+        let expected = [
+            "one",
+            "one",
+            "[redacted]",
+            "one",
+            "key [redacted]",
+            "[redacted]",
+        ];
+        assert_eq!(said, expected);
+        assert!(
+            lines
+                .iter()
+                .all(|line| line["y"].is_null() && line["event"] == "a")
+        );
+        let text = std::fs::read_to_string(log.path()).unwrap();
+        assert!(
+            text.starts_with(r#"{"schema":"axiowl.evidence/1","at":""#),
+            "{text}"
+        );
     }
 
     #[test]
