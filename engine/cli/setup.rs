@@ -313,16 +313,17 @@ fn registered(
     known: &Known<'_>,
 ) -> Result<BTreeMap<String, Vec<String>>, Failure> {
     let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let snapshot = match known {
-        Known::Nothing => return Ok(out),
-        Known::All => registry.load()?,
-        Known::Only(session) => registry.load_for(&[session])?,
+    let mut know = |key: &SessionKey| {
+        let session = key.bare_session().to_owned();
+        out.entry(session).or_default().push(key.provider.clone());
     };
-    for row in snapshot.agents() {
-        let SessionKey { provider, .. } = &row.key;
-        out.entry(row.key.bare_session().to_owned())
-            .or_default()
-            .push(provider.clone());
+    match known {
+        Known::Nothing => {}
+        Known::All => registry.each_key(know)?,
+        Known::Only(session) => {
+            let snapshot = registry.load_for(&[session])?;
+            snapshot.agents().iter().for_each(|row| know(&row.key));
+        }
     }
     Ok(out)
 }

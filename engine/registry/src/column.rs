@@ -205,7 +205,7 @@ fn plain_aliases(value: &str) -> Option<Vec<String>> {
     if value.bytes().any(|b| b == b'\\' || b < b' ') {
         return None;
     }
-    let mut aliases = Vec::with_capacity(8);
+    let mut aliases = Vec::with_capacity(4);
     let mut before = "[";
     let mut from = 0;
     let mut quotes = memchr::memchr_iter(b'"', value.as_bytes());

@@ -8,7 +8,7 @@ use crate::table::{self, Table};
 use crate::{RegistryError, Snapshot};
 use axiowl_model::SessionKey;
 use std::fs::File;
-use std::io::{self, BufReader, Read as _};
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -86,7 +86,26 @@ impl Registry {
     /// # Errors
     /// When the file cannot be read, or is no registry.
     pub fn load(&self) -> Result<Snapshot, RegistryError> {
-        Snapshot::parse(&self.file, &self.read()?.unwrap_or_default())
+        self.load_some(|_| true)
+    }
+
+    fn load_some(&self, wanted: impl Fn(&[u8]) -> bool) -> Result<Snapshot, RegistryError> {
+        let read = || -> io::Result<Result<Table, String>> {
+            let file = open_regular(&self.file)?;
+            let bytes = file.metadata()?.len();
+            Table::read(&mut BufReader::with_capacity(PIECE, file), bytes, wanted)
+        };
+        match read() {
+            Ok(Ok(table)) => Ok(Snapshot::of(&self.file, table)),
+            Ok(Err(problem)) => Err(RegistryError::ForeignHeader {
+                path: self.file.clone(),
+                problem,
+            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(Snapshot::of(&self.file, Table::default()))
+            }
+            Err(error) => Err(RegistryError::io("read", &self.file)(error)),
+        }
     }
 
     /// Reads only what lookups of these texts can need, which is much faster in a big table:
@@ -97,7 +116,6 @@ impl Registry {
     /// # Errors
     /// As [`Registry::load`].
     pub fn load_for(&self, texts: &[&str]) -> Result<Snapshot, RegistryError> {
-        let bytes = self.read()?.unwrap_or_default();
         let needles: Option<Vec<_>> = texts.iter().map(|text| needle(text)).collect();
         if let Some(needles) = needles {
             let finders: Vec<_> = needles.iter().map(memchr::memmem::Finder::new).collect();
@@ -106,14 +124,13 @@ impl Registry {
                 memchr::memchr(b'\\', line).is_some()
                     || finders.iter().any(|finder| finder.find(line).is_some())
             };
-            if let Ok(some) = Table::parse_some(&bytes, wanted) {
-                let known = |text: &&str| first_match(&some.rows, text.trim(), None).is_some();
-                if texts.iter().all(known) {
-                    return Ok(Snapshot::of(&self.file, some));
-                }
+            let some = self.load_some(wanted)?;
+            let known = |text: &&str| first_match(some.agents(), text.trim(), None).is_some();
+            if texts.iter().all(known) {
+                return Ok(some);
             }
         }
-        Snapshot::parse(&self.file, &bytes)
+        self.load()
     }
 
     /// A digest of the file's bytes as they are now; of no file, that of no bytes.
@@ -145,19 +162,32 @@ impl Registry {
     ///
     /// # Errors
     /// As [`Registry::load`].
-    pub fn each_key(&self, mut show: impl FnMut(&SessionKey)) -> Result<(), RegistryError> {
+    pub fn each_key(&self, show: impl FnMut(&SessionKey)) -> Result<(), RegistryError> {
         let file = match open_regular(&self.file) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(RegistryError::io("read", &self.file)(error)),
         };
-        let mut input = BufReader::with_capacity(PIECE, file);
-        let read = table::each_row(&mut input, |row| show(&row.key));
+        let sound = self.own.lock().ok().and_then(|own| own.sound.clone());
+        let read = || -> io::Result<Result<(), String>> {
+            let mut digested = Digested::new(&file);
+            let sound = match sound {
+                None => false,
+                Some(sound) => {
+                    io::copy(&mut digested, &mut io::sink())?;
+                    digested.digest() == sound
+                }
+            };
+            let mut input = BufReader::with_capacity(PIECE, &file);
+            input.seek(SeekFrom::Start(0))?;
+            table::each_key(&mut input, sound, show)
+        };
         let foreign = |problem| RegistryError::ForeignHeader {
             path: self.file.clone(),
             problem,
         };
-        read.map_err(RegistryError::io("read", &self.file))?
+        read()
+            .map_err(RegistryError::io("read", &self.file))?
             .map_err(foreign)
     }
 

@@ -3,12 +3,15 @@
 
 use crate::column::{Column, HEADER, parse_row, write_field};
 use crate::field::{escape_into, unescape};
-use axiowl_model::{AgentRecord, clip};
+use axiowl_model::{AgentRecord, SessionKey, clip};
 use std::collections::HashSet;
 use std::io::{self, BufRead};
 
 /// What a row takes in the file, roughly.
 const ROW_BYTES: usize = 512;
+
+/// Rows that room is made for before they are read.
+const MOST_RESERVED: usize = 1 << 20;
 
 /// The rows of a registry file, the layout of its columns and the lines that made no sense.
 #[derive(Debug, Clone)]
@@ -64,71 +67,66 @@ impl Table {
 
     /// Reads those lines of a registry file that `wanted` picks by their bytes.
     pub(crate) fn parse_some(bytes: &[u8], wanted: impl Fn(&[u8]) -> bool) -> Result<Self, String> {
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        if bytes.trim_ascii().is_empty() {
-            return Ok(Self::default());
-        }
-        let mut lines = memchr::memchr_iter(b'\n', bytes)
-            .chain([bytes.len()])
-            .scan(0, |from, end| {
-                Some(&bytes[std::mem::replace(from, end + 1)..end])
-            })
-            .map(|raw| raw.strip_suffix(b"\r").unwrap_or(raw))
-            .zip(1_u64..);
-        let columns = parse_header(lines.next().map_or(&[][..], |(raw, _)| raw))?;
-        let mut rows = Vec::with_capacity(bytes.len() / ROW_BYTES);
-        let mut damaged = Vec::new();
-        // Where each row came from, for those that repeat an earlier identity.
-        let mut origins = Vec::new();
-        for (raw, line) in lines.filter(|(raw, _)| !raw.trim_ascii().is_empty() && wanted(raw)) {
+        let mut input = bytes;
+        // Reading from memory does not fail.
+        Self::read(&mut input, bytes.len() as u64, wanted).unwrap_or_else(|e| Err(e.to_string()))
+    }
+
+    /// The same from a file of so many bytes, line by line. The inner error is a first line that is
+    /// no registry header.
+    pub(crate) fn read(
+        input: &mut impl BufRead,
+        bytes: u64,
+        wanted: impl Fn(&[u8]) -> bool,
+    ) -> io::Result<Result<Self, String>> {
+        let columns = match read_header(input)? {
+            Ok(Some(columns)) => columns,
+            Ok(None) => return Ok(Ok(Self::default())),
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let mut line = Vec::new();
+        let mut table = Self::of(columns);
+        let rows = usize::try_from(bytes).unwrap_or(0) / ROW_BYTES;
+        table.rows.reserve(rows.min(MOST_RESERVED));
+        // The identities so far, where they do not follow each other: in a file we wrote they do.
+        let mut seen: Option<HashSet<SessionKey>> = None;
+        for number in 2.. {
+            line.clear();
+            if input.read_until(b'\n', &mut line)? == 0 {
+                break;
+            }
+            let raw = without_end(&line);
+            if raw.trim_ascii().is_empty() || !wanted(raw) {
+                continue;
+            }
             let row = match std::str::from_utf8(raw) {
-                Ok(text) => parse_row(&columns, text),
+                Ok(text) => parse_row(&table.columns, text),
                 Err(_) => Err("it is not UTF-8".into()),
             };
-            match row {
-                Ok(row) => {
-                    rows.push(row);
-                    origins.push((line, raw));
+            let row = row.and_then(|row| {
+                let last = table.rows.last();
+                if seen.is_none() && last.is_some_and(|last| last.key >= row.key) {
+                    seen = Some(table.rows.iter().map(|row| row.key.clone()).collect());
                 }
-                Err(problem) => damaged.push(DamagedLine {
-                    line,
+                let known = |seen: &mut HashSet<SessionKey>| !seen.insert(row.key.clone());
+                match seen.as_mut().is_some_and(known) {
+                    true => Err(format!(
+                        "`{}` stands in an earlier line already",
+                        row.agent_id()
+                    )),
+                    false => Ok(row),
+                }
+            });
+            match row {
+                Ok(row) => table.rows.push(row),
+                Err(problem) => table.damaged.push(DamagedLine {
+                    line: number,
                     problem,
                     bytes: raw.to_vec(),
                 }),
             }
         }
-        let mut table = Self {
-            columns,
-            rows,
-            damaged,
-        };
-        table.set_repeats_aside(&origins);
-        Ok(table)
-    }
-
-    fn set_repeats_aside(&mut self, origins: &[(u64, &[u8])]) {
-        // A file we wrote is sorted, so that this is all there is to do.
-        if self.rows.is_sorted_by(|a, b| a.key < b.key) {
-            return;
-        }
-        let mut seen = HashSet::with_capacity(self.rows.len());
-        let repeats: Vec<bool> = self.rows.iter().map(|row| !seen.insert(&row.key)).collect();
-        let mut at = 0;
-        self.rows.retain(|row| {
-            let repeated = repeats[at];
-            if repeated {
-                let problem = format!("`{}` stands in an earlier line already", row.agent_id());
-                let (line, raw) = origins[at];
-                self.damaged.push(DamagedLine {
-                    line,
-                    problem,
-                    bytes: raw.to_vec(),
-                });
-            }
-            at += 1;
-            !repeated
-        });
-        self.damaged.sort_by_key(|line| line.line);
+        Ok(Ok(table))
     }
 
     /// Orders the rows by identity, so that the file does not depend on who wrote first.
@@ -199,35 +197,67 @@ fn write_row(out: &mut String, row: &AgentRecord, columns: &[Column]) {
     end_line(out);
 }
 
-/// Shows every row of a file, one after the other. A damaged line is passed over. The inner error
-/// is a first line that is no registry header.
-pub(crate) fn each_row(
+/// Shows the identity of every row of a file, one after the other. A damaged line is passed over;
+/// in a file that is `sound` there is none. The inner error is a first line that is no registry
+/// header.
+pub(crate) fn each_key(
     input: &mut impl BufRead,
-    mut show: impl FnMut(AgentRecord),
+    sound: bool,
+    mut show: impl FnMut(&SessionKey),
 ) -> io::Result<Result<(), String>> {
-    let mut columns: Option<Vec<Column>> = None;
+    let columns = match read_header(input)? {
+        Ok(Some(columns)) => columns,
+        Ok(None) => return Ok(Ok(())),
+        Err(problem) => return Ok(Err(problem)),
+    };
+    let quick = sound && columns.first().is_some_and(Column::is_agent_id);
     let mut line = Vec::new();
     while input.read_until(b'\n', &mut line)? > 0 {
-        let raw = line.strip_suffix(b"\n").unwrap_or(&line);
-        let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
-        match &columns {
-            None => {
-                let raw = raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw);
-                match parse_header(raw) {
-                    Ok(found) => columns = Some(found),
-                    Err(problem) => return Ok(Err(problem)),
-                }
-            }
-            Some(columns) => {
-                let text = std::str::from_utf8(raw).ok();
-                if let Some(row) = text.and_then(|text| parse_row(columns, text).ok()) {
-                    show(row);
-                }
+        if let Ok(text) = std::str::from_utf8(without_end(&line)) {
+            // Only where nothing is escaped it is the very text.
+            let id = text.split('\t').next().filter(|id| !id.contains('\\'));
+            let key = id.filter(|_| quick).and_then(SessionKey::parse);
+            match key.or_else(|| Some(parse_row(&columns, text).ok()?.key)) {
+                Some(key) => show(&key),
+                None => tracing::trace!("a damaged line has no identity"),
             }
         }
         line.clear();
     }
     Ok(Ok(()))
+}
+
+/// The columns of a file by its first line; `None` for a file without anything. The inner error is
+/// a first line that is no registry header.
+fn read_header(input: &mut impl BufRead) -> io::Result<Result<Option<Vec<Column>>, String>> {
+    let mut line = Vec::new();
+    input.read_until(b'\n', &mut line)?;
+    let first = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line);
+    if first.trim_ascii().is_empty() && is_blank(input)? {
+        return Ok(Ok(None));
+    }
+    Ok(parse_header(without_end(first)).map(Some))
+}
+
+/// A line without its end.
+fn without_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Whether nothing but white space follows.
+fn is_blank(input: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        let piece = input.fill_buf()?;
+        if piece.is_empty() {
+            return Ok(true);
+        }
+        if !piece.trim_ascii().is_empty() {
+            return Ok(false);
+        }
+        let read = piece.len();
+        input.consume(read);
+    }
 }
 
 /// Appends the first line of a file.

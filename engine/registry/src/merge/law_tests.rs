@@ -156,6 +156,10 @@ proptest! {
             prop_assert_eq!((&merged.pruned, &merged.demoted), (&said.pruned, &said.demoted));
             let after = std::fs::read_to_string(registry.path()).unwrap();
             prop_assert_eq!(after, whole.to_tsv());
+            let mut keys = Vec::new();
+            registry.each_key(|key| keys.push(key.clone())).unwrap();
+            let rows: Vec<_> = whole.agents().iter().map(|row| row.key.clone()).collect();
+            prop_assert_eq!(keys, rows);
         }
     }
 }
