@@ -55,7 +55,8 @@ impl Bench<'_> {
     }
 
     fn discover_in(&self, home: &Path, own: &Path) -> Result<Cost, Failure> {
-        let mut args = vec!["discover".to_owned(), "all".to_owned(), "--json".to_owned()];
+        // With --json every row is told, and looked at again.
+        let mut args = vec!["discover".to_owned(), "all".to_owned()];
         args.extend(["--home".to_owned(), home.display().to_string()]);
         Job {
             program: self.axiowl,
