@@ -68,24 +68,30 @@ pub fn json_lines<T: Serialize>(kind: &str, all: impl Iterator<Item = T>) {
     }
     let schema = format!("axiowl.{kind}/1");
     let mut out = std::io::stdout().lock();
-    let mut lines = String::new();
+    let mut lines = Vec::new();
     for fields in all {
         let line = Line {
             schema: &schema,
             fields,
         };
-        let line = serde_json::to_string(&line).map_err(std::io::Error::other);
-        match line {
-            Ok(line) => lines.push_str(&quiet(line)),
-            Err(error) => written(Err(error)),
+        let start = lines.len();
+        if let Err(error) = serde_json::to_writer(&mut lines, &line) {
+            lines.truncate(start);
+            written(Err(std::io::Error::other(error)));
+            continue;
         }
-        lines.push('\n');
+        let plain = |byte: &u8| byte.is_ascii() && *byte != 0x7f;
+        if !lines[start..].iter().all(plain) {
+            let line = String::from_utf8_lossy(&lines.split_off(start)).into_owned();
+            lines.extend_from_slice(quiet(line).as_bytes());
+        }
+        lines.push(b'\n');
         if lines.len() >= WRITE_BYTES {
-            written(out.write_all(lines.as_bytes()));
+            written(out.write_all(&lines));
             lines.clear();
         }
     }
-    written(out.write_all(lines.as_bytes()));
+    written(out.write_all(&lines));
 }
 
 /// JSON leaves characters as they are that act on a terminal or turn the direction of writing.

@@ -28,22 +28,25 @@ pub fn print(head: &[&str], rows: &[Vec<String>], spare: &[&str]) {
     let room = columns.map(|(width, _)| usize::from(width.0));
     let (kept, left_out) = kept(head, rows, spare, room);
     let head: Vec<&str> = kept.iter().map(|column| head[*column]).collect();
-    let rows: Vec<Vec<&str>> = rows
-        .iter()
-        .map(|row| kept.iter().map(|column| row[*column].as_str()).collect())
-        .collect();
-    let widths = widths(&head, &rows, room);
-    let mut out = String::new();
-    let bold = |_: usize, cell: &str| format!("\u{1b}[1m{cell}\u{1b}[0m");
-    let plain = |_: usize, cell: &str| cell.to_owned();
-    let judged = |column: usize, cell: &str| painted(head[column], cell);
+    let widths = widths(&head, rows, &kept, room);
+    let wide: usize = widths.iter().map(|width| width + GAP).sum();
+    let mut out = String::with_capacity(wide * (rows.len() + 1));
+    let bold = |out: &mut String, _: usize, cell: &str| {
+        out.push_str("\u{1b}[1m");
+        out.push_str(cell);
+        out.push_str("\u{1b}[0m");
+    };
+    let plain = |out: &mut String, _: usize, cell: &str| out.push_str(cell);
+    let judged =
+        |out: &mut String, column: usize, cell: &str| out.push_str(&painted(head[column], cell));
     let (for_head, for_row): (Paint<'_>, Paint<'_>) = match terminal {
         true => (&bold, &judged),
         false => (&plain, &plain),
     };
     line(&mut out, &mut head.iter().copied(), &widths, for_head);
-    for row in &rows {
-        line(&mut out, &mut row.iter().copied(), &widths, for_row);
+    for row in rows {
+        let mut cells = kept.iter().map(|column| row[*column].as_str());
+        line(&mut out, &mut cells, &widths, for_row);
     }
     if !left_out.is_empty() {
         let left_out = left_out.join(", ");
@@ -56,8 +59,8 @@ pub fn print(head: &[&str], rows: &[Vec<String>], spare: &[&str]) {
     }
 }
 
-/// A cell of a column, with colour or without.
-type Paint<'p> = &'p dyn Fn(usize, &str) -> String;
+/// Appends a cell of a column, with colour or without.
+type Paint<'p> = &'p dyn Fn(&mut String, usize, &str);
 
 /// How many cells of a terminal a text takes.
 fn cells_of(text: &str) -> usize {
@@ -97,9 +100,9 @@ fn kept<'h>(
 
 /// The width of each column, in cells of a terminal: what it needs, or less where all of them
 /// would not fit.
-fn widths(head: &[&str], rows: &[Vec<&str>], room: Option<usize>) -> Vec<usize> {
+fn widths(head: &[&str], rows: &[Vec<String>], kept: &[usize], room: Option<usize>) -> Vec<usize> {
     let need = |column: usize| {
-        let cells = rows.iter().map(|row| cells_of(row[column]));
+        let cells = rows.iter().map(|row| cells_of(&row[kept[column]]));
         cells.chain([cells_of(head[column])]).max().unwrap_or(0)
     };
     let mut out: Vec<usize> = (0..head.len()).map(need).collect();
@@ -128,15 +131,10 @@ fn widths(head: &[&str], rows: &[Vec<&str>], room: Option<usize>) -> Vec<usize> 
     out
 }
 
-fn line(
-    out: &mut String,
-    cells: &mut dyn Iterator<Item = &str>,
-    widths: &[usize],
-    paint: Paint<'_>,
-) {
+fn line(out: &mut String, cells: &mut dyn Iterator<Item = &str>, widths: &[usize], put: Paint<'_>) {
     for (column, cell) in cells.enumerate() {
         let shown = cut(cell, widths[column]);
-        out.push_str(&paint(column, &shown));
+        put(out, column, &shown);
         if column + 1 < widths.len() {
             let pad = widths[column].saturating_sub(cells_of(&shown)) + GAP;
             out.extend(std::iter::repeat_n(' ', pad));
@@ -164,9 +162,9 @@ fn cut(text: &str, width: usize) -> Cow<'_, str> {
 }
 
 /// Green went well, yellow wants a look, red went wrong; everything else is plain.
-fn painted(head: &str, cell: &str) -> String {
+fn painted<'c>(head: &str, cell: &'c str) -> Cow<'c, str> {
     if !JUDGED.contains(&head) || cell.is_empty() {
-        return cell.to_owned();
+        return cell.into();
     }
     let colour = match cell {
         "supported" | "seen" | "turn_done" | "replied" | "installed" | "verified" => 32,
@@ -174,9 +172,9 @@ fn painted(head: &str, cell: &str) -> String {
         | "drift" | "blind" | "blocked" => 31,
         "experimental" | "held" | "queued" | "outdated" | "incomplete" | "not installed" => 33,
         _ if head == "REASON" => 33,
-        _ => return cell.to_owned(),
+        _ => return cell.into(),
     };
-    format!("\u{1b}[{colour}m{cell}\u{1b}[0m")
+    format!("\u{1b}[{colour}m{cell}\u{1b}[0m").into()
 }
 
 #[cfg(test)]
@@ -193,12 +191,18 @@ mod tests {
             ],
             vec!["設計レビュー", "failed", "/x"],
         ];
-        let widths = widths(&head, &rows, room);
-        let plain = |_: usize, cell: &str| cell.to_owned();
+        let rows = rows.map(|row| row.into_iter().map(str::to_owned).collect::<Vec<_>>());
+        let widths = widths(&head, &rows, &[0, 1, 2], room);
+        let plain = |out: &mut String, _: usize, cell: &str| out.push_str(cell);
         let mut out = String::new();
         line(&mut out, &mut head.iter().copied(), &widths, &plain);
         for row in &rows {
-            line(&mut out, &mut row.iter().copied(), &widths, &plain);
+            line(
+                &mut out,
+                &mut row.iter().map(String::as_str),
+                &widths,
+                &plain,
+            );
         }
         out.lines().map(str::to_owned).collect()
     }

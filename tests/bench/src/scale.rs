@@ -13,11 +13,14 @@ use crate::table::{self, Table};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Rows of a registry.
 const ROWS: [usize; 3] = [1_000, 10_000, 100_000];
 /// Session files of a home.
 const FILES: [usize; 3] = [500, 5_000, 50_000];
+/// Nothing is concluded from files that changed this shortly before they were read.
+const OLD: Duration = Duration::from_secs(3);
 /// A decade that costs this many times the one before is no longer linear.
 const LINEAR: f64 = 12.0;
 
@@ -154,6 +157,7 @@ impl Bench<'_> {
             // Short transcripts: their length does not matter, the disk does.
             let times = files as f64 / corpus::FILES as f64;
             corpus::write(&home, &Plan::reference(1, times, 0.02))?;
+            std::thread::sleep(OLD);
             let home = home.display().to_string();
             let own = folder.path();
             let (first, kept) = (own.join("first"), own.join("kept"));
