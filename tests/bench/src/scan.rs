@@ -62,9 +62,11 @@ fn codex(home: &Path) -> Result<Vec<Session>, Failure> {
     }
     let global: Value =
         serde_json::from_str(&fs::read_to_string(root.join(".codex-global-state.json"))?)?;
+    // At rest, so that no file beside it comes and goes.
+    let store = root.join("state_5.sqlite");
     let db = Connection::open_with_flags(
-        root.join("state_5.sqlite"),
-        OpenFlags::SQLITE_OPEN_READ_ONLY,
+        format!("file:{}?immutable=1", store.display()),
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
     )?;
     let mut query = db.prepare(
         "SELECT id, rollout_path, cwd, source, title, archived, name, originator, thread_source
