@@ -86,8 +86,12 @@ impl<T: PartialEq> PartialEq for At<T> {
 }
 
 impl<T: Serialize> Serialize for At<T> {
-    /// The file is not written: the reader of a prepared rule knows which one it is.
+    /// The file is not written: the reader of a prepared rule knows which one it is. For people
+    /// (the schema's defaults) there is the value alone.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            return self.value.serialize(serializer);
+        }
         (&self.value, self.span.start, self.span.end).serialize(serializer)
     }
 }
