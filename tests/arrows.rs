@@ -23,10 +23,11 @@ const ARROWS: [(&str, &[&str]); 9] = [
 ];
 
 /// Library → the only crates that may use it.
-const KEPT_IN: [(&str, &[&str]); 7] = [
+const KEPT_IN: [(&str, &[&str]); 8] = [
     ("toml_edit", &["axiowl-install"]),
     ("jsonc-parser", &["axiowl-install"]),
     ("serde-saphyr", &["axiowl-lang"]),
+    ("postcard", &["axiowl-lang"]),
     ("rmcp", &["axiowl-mcp"]),
     ("glob", &["axiowl-sources"]),
     ("rhai", &["axiowl-lang", "axiowl-discover"]),

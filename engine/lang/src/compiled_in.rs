@@ -1,8 +1,9 @@
 //! The quick way to a rule that is compiled into the program.
 //!
 //! Tests load every such rule with all checks, so that a command, which reads them at every
-//! start, need not: what the build read ahead of time is taken, no places are looked up, nothing is linted, and patterns and policies are
-//! built when they are first asked. Where anything is unexpected, the ordinary way is gone.
+//! start, need not: what the build read ahead of time is taken, no places are looked up, nothing
+//! is linted, and patterns and policies are built when they are first asked. Where anything is
+//! unexpected, the ordinary way is gone.
 
 use crate::at;
 use crate::folder::{self, Layer, RuleFolder};
@@ -67,7 +68,8 @@ pub(crate) fn load<'f>(
     })
 }
 
-fn read(folder: &RuleFolder, number: u16) -> Option<Rule> {
+/// The rule of a folder alone.
+pub(crate) fn read(folder: &RuleFolder, number: u16) -> Option<Rule> {
     let ordinary =
         folder.layer != Layer::BuiltIn || folder.patched.is_some() || folder.origins.is_some();
     if ordinary {
