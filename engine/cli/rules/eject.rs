@@ -1,12 +1,12 @@
 //! `axiowl rules eject`: a built-in rule becomes one that can be changed.
 
-use super::{base, no_rule, shelf, short};
+use super::{PATCH_SCHEMA, RULE_SCHEMA, base, no_rule, shelf, short};
 use crate::args::Common;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::shelf::Shelf;
 use axiowl_lang::load::{Layer, LoadedRule, RuleFolder};
 use axiowl_lang::stack::Stack;
-use axiowl_lang::{layers, patch, schema};
+use axiowl_lang::{layers, patch};
 use std::path::{Path, PathBuf};
 
 /// Writes a copy of a rule, or the skeleton of a patch of it.
@@ -83,12 +83,10 @@ pub fn rules_folder(out: Option<&Path>, shelf: &Shelf) -> Result<PathBuf, Failur
 /// The schemas that the first line of a rule points an editor to.
 pub fn write_schemas(rules: &Path) -> Result<(), Failure> {
     for (name, schema) in [
-        ("rule.schema.json", schema::json_schema()),
-        ("patch.schema.json", schema::patch_schema()),
+        ("rule.schema.json", RULE_SCHEMA),
+        ("patch.schema.json", PATCH_SCHEMA),
     ] {
-        let text =
-            serde_json::to_string_pretty(&schema).map_err(|error| Failure::caused(&error))?;
-        std::fs::write(rules.join(name), text + "\n")?;
+        std::fs::write(rules.join(name), schema)?;
     }
     Ok(())
 }

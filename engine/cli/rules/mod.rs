@@ -34,6 +34,11 @@ use args::{Action, Rules};
 use axiowl_lang::nearest::suggest;
 use std::path::{Path, PathBuf};
 
+/// The JSON Schema of rules; a test of the language keeps it what the types say.
+const RULE_SCHEMA: &str = include_str!("../../../rules/rule.schema.json");
+/// That of patches.
+const PATCH_SCHEMA: &str = include_str!("../../../rules/patch.schema.json");
+
 /// Does one thing with rules.
 pub fn run(arguments: &Rules, common: &Common) -> Outcome {
     match &arguments.action {
@@ -48,12 +53,10 @@ pub fn run(arguments: &Rules, common: &Common) -> Outcome {
         Action::Try(arguments) => trial::run(arguments, common),
         Action::Schema { patch } => {
             let schema = match patch {
-                true => axiowl_lang::schema::patch_schema(),
-                false => axiowl_lang::schema::json_schema(),
+                true => PATCH_SCHEMA,
+                false => RULE_SCHEMA,
             };
-            let schema =
-                serde_json::to_string_pretty(&schema).map_err(|error| Failure::caused(&error))?;
-            crate::output::say!("{schema}");
+            crate::output::say!("{}", schema.trim_end());
             Ok(Exit::Done)
         }
         Action::Explain {
