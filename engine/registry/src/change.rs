@@ -42,7 +42,10 @@ impl Registry {
         match self.block(&file, provider)? {
             Some((block, digest)) => {
                 self.met(&digest);
-                Ok((self.change_block(file, block, change)?, Vec::new()))
+                Ok((
+                    self.change_block(&file, block, &digest, change)?,
+                    Vec::new(),
+                ))
             }
             None => self.change_all(|table| Ok(change(&mut table.rows))),
         }
@@ -130,11 +133,14 @@ impl Registry {
         Ok(Some((found, digest)))
     }
 
-    /// Changes the rows of one provider and copies what stands around them.
-    fn change_block<T>(
+    /// Changes the rows of one provider and copies what stands around them. The file is read once
+    /// more for that: where it no longer has that digest, since somebody writes into it who knows
+    /// no lock, nothing is changed.
+    pub(crate) fn change_block<T>(
         &self,
-        file: File,
+        file: &File,
         block: Block,
+        found: &str,
         change: impl FnOnce(&mut Vec<AgentRecord>) -> T,
     ) -> Result<T, RegistryError> {
         let Block {
@@ -156,14 +162,22 @@ impl Registry {
         // A line without a value in a new column ends with an empty field.
         let empty = "\t".repeat(more);
         let left = self.replace(&mut |out| {
-            let mut old = BufReader::with_capacity(PIECE, &file);
-            old.seek(SeekFrom::Start(0))?;
+            let mut whole = file;
+            whole.seek(SeekFrom::Start(0))?;
+            let mut old = BufReader::with_capacity(PIECE, Digested::new(whole));
             let first = old.skip_until(b'\n')? as u64;
             out.write_all(header.as_bytes())?;
-            copy_lines(&mut old, range.start - first, &empty, out)?;
+            copy_lines(&mut old, range.start.saturating_sub(first), &empty, out)?;
             table.write_rows(&columns, &mut |line| out.write_all(line.as_bytes()))?;
-            old.seek(SeekFrom::Start(range.end))?;
-            copy_lines(&mut old, u64::MAX, &empty, out)
+            let block = range.end - range.start;
+            io::copy(&mut old.by_ref().take(block), &mut io::sink())?;
+            copy_lines(&mut old, u64::MAX, &empty, out)?;
+            match old.into_inner().digest() == found {
+                true => Ok(()),
+                false => Err(io::Error::other(
+                    "the registry was changed while it was rewritten; it was left as it is",
+                )),
+            }
         })?;
         tracing::debug!(path = %self.file.display(), rows = table.rows.len(), "registry written in part");
         self.left(left);

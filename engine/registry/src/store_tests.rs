@@ -298,3 +298,38 @@ fn a_lookup_in_part_of_the_table_answers_as_in_the_whole() {
         Resolution::Found { .. }
     ));
 }
+
+#[test]
+fn a_file_that_is_written_into_while_its_rows_are_changed_stays_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let registry = Registry::at(dir.path());
+    for (provider, session) in [("a_cli", "a:1"), ("b_cli", "b:1"), ("c_cli", "c:1")] {
+        let report = [crate::samples::proven(provider, session, "A name")];
+        let options = crate::samples::ordinary(provider);
+        registry.merge(&report, &options).unwrap();
+    }
+    let before = std::fs::read(registry.path()).unwrap();
+    let file = std::fs::File::open(registry.path()).unwrap();
+    let (block, digest) = crate::block::find(&file, "b_cli", None).unwrap();
+    // Somebody who knows no lock, between the two looks.
+    let mut harmed = before.clone();
+    harmed.truncate(before.len() - 10);
+    std::fs::write(registry.path(), &harmed).unwrap();
+    let changed = registry.change_block(&file, block.unwrap(), &digest, |rows| rows.clear());
+    let error = changed.unwrap_err().to_string();
+    assert!(error.contains("left as it is"), "{error}");
+    assert_eq!(std::fs::read(registry.path()).unwrap(), harmed);
+    // Undisturbed, only the rows of that provider are gone.
+    std::fs::write(registry.path(), &before).unwrap();
+    let file = std::fs::File::open(registry.path()).unwrap();
+    let (block, digest) = crate::block::find(&file, "b_cli", None).unwrap();
+    let changed = registry.change_block(&file, block.unwrap(), &digest, |rows| rows.clear());
+    changed.unwrap();
+    let left = registry.load().unwrap();
+    let left: Vec<_> = left
+        .agents()
+        .iter()
+        .map(|row| row.key.provider.as_str())
+        .collect();
+    assert_eq!(left, ["a_cli", "c_cli"]);
+}
