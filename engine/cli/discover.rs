@@ -146,8 +146,10 @@ pub fn run(arguments: &Discover, common: &Common) -> Outcome {
     if arguments.scope == ALL {
         remote(arguments.json);
     }
-    if let Some(memos) = memos {
-        memos.keep(&setup)?;
+    if let Some(Err(failure)) = memos.map(|memos| memos.keep(&setup)) {
+        // The discovery is done all the same.
+        let why = display_safe(&failure.message);
+        anstream::eprintln!("warning: {why}; without a cache the next discovery takes longer");
     }
     match failed {
         Some(failure) => Err(failure),

@@ -204,7 +204,6 @@ impl Memos {
             write(&file, &memo).map_err(|error| {
                 let path = file.display();
                 Failure::new(crate::exit::Exit::Failed, format!("{path}: {error}"))
-                    .hint("the discovery itself is done; without a cache the next one takes longer")
             })?;
         }
         Ok(())

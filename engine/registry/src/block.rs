@@ -7,13 +7,11 @@
 
 use crate::column::{Column, parse_row};
 use crate::digest::Digested;
+use crate::store::PIECE;
 use crate::table::{Table, parse_header};
 use axiowl_model::SessionKey;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
-
-/// Bytes that are read at once.
-const PIECE: usize = 64 << 10;
 
 /// A provider's rows in a file.
 #[derive(Debug)]

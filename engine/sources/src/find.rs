@@ -4,6 +4,8 @@
 //! symlink or `..`, and nothing on the secret list is ever returned, so readers open
 //! what they get without a second thought. It must not look into a file.
 
+mod listing;
+mod named;
 mod pattern;
 mod secrets;
 
@@ -17,11 +19,10 @@ use axiowl_lang::secrets::is_secret_path;
 use axiowl_lang::source::STATE_ROOT;
 use axiowl_lang::template::{Piece, Template};
 use axiowl_model::{Issue, codes};
+use listing::{Entry, Listings};
 use pattern::{Part, parts};
 pub(crate) use secrets::is_secret;
-use secrets::is_settings_of_a_client;
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsString;
 use std::fs::{FileType, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,8 +30,6 @@ use std::rc::Rc;
 
 /// Entries looked at for one pattern; beyond it the folder is no session store.
 const ENTRIES: usize = 2_000_000;
-/// Entries of folders that are kept for the next pattern.
-const KEPT: usize = 4_096;
 /// Folders that `**` goes down.
 const DEPTH: usize = 16;
 
@@ -53,25 +52,8 @@ pub(crate) struct Finder<'a> {
     named: Option<&'a str>,
     known: Option<&'a dyn Fn(&str) -> bool>,
     passed: usize,
-    /// What stands in the folders that were listed last: several patterns look into the same.
-    listed: HashMap<PathBuf, Rc<[Entry]>>,
-}
-
-/// What a folder holds under a name. Keeping the system's own entries would keep folders open.
-struct Entry {
-    name: String,
-    /// The name as it is, where that is no text.
-    odd: Option<OsString>,
-    kind: io::Result<FileType>,
-}
-
-impl Entry {
-    fn path(&self, dir: &Path) -> PathBuf {
-        match &self.odd {
-            None => dir.join(&self.name),
-            Some(odd) => dir.join(odd),
-        }
-    }
+    /// Several patterns look into the same folders.
+    listings: Listings,
 }
 
 /// A pattern being followed below one folder of its root.
@@ -95,7 +77,7 @@ impl<'a> Finder<'a> {
             named: None,
             known: None,
             passed: 0,
-            listed: HashMap::new(),
+            listings: Listings::default(),
         }
     }
 
@@ -335,9 +317,9 @@ impl<'a> Finder<'a> {
 
     /// The entries of a folder, sorted by name.
     fn list(&mut self, dir: &Path, report: &mut Report) -> Rc<[Entry]> {
-        if let Some(listed) = self.listed.get(dir) {
+        if let Some(listed) = self.listings.get(dir) {
             self.entries += listed.len();
-            return Rc::clone(listed);
+            return listed;
         }
         self.world.note_path(dir, Depth::Content);
         let entries = match std::fs::read_dir(dir) {
@@ -356,31 +338,11 @@ impl<'a> Finder<'a> {
                 break;
             }
             match entry {
-                Ok(entry) => {
-                    let (name, odd) = match entry.file_name().into_string() {
-                        Ok(name) => (name, None),
-                        Err(odd) => (odd.to_string_lossy().into_owned(), Some(odd)),
-                    };
-                    let kind = entry.file_type();
-                    out.push(Entry { name, odd, kind });
-                }
+                Ok(entry) => out.push(Entry::from(entry)),
                 Err(error) => report.unreadable(&self.world.recorded(dir), &error),
             }
         }
-        out.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        let out: Rc<[Entry]> = out.into();
-        // One more listing costs less than the room for those of many folders.
-        if self
-            .listed
-            .values()
-            .map(|listed| listed.len())
-            .sum::<usize>()
-            > KEPT
-        {
-            self.listed.clear();
-        }
-        self.listed.insert(dir.to_path_buf(), Rc::clone(&out));
-        out
+        self.listings.keep(dir, out)
     }
 
     /// The files in a folder that was found before; `name` may have `*` in it.
@@ -410,58 +372,6 @@ impl<'a> Finder<'a> {
         self.follow(&mut walk, folder.real.clone(), &parts, 0, report);
         walk.hits.sort_by(|a, b| a.recorded.cmp(&b.recorded));
         walk.hits
-    }
-
-    /// A file that a row names by its recorded path; it must lie below one of the roots.
-    pub(crate) fn named(&mut self, recorded: &str, report: &mut Report) -> Option<Hit> {
-        let real = self.world.real_path(recorded)?;
-        let metadata = real.symlink_metadata();
-        self.note(&real, metadata.as_ref().ok());
-        let metadata = match metadata {
-            Ok(metadata) => metadata,
-            Err(error) => {
-                report_unless_absent(report, self.world, &real, &error);
-                return None;
-            }
-        };
-        let canonical = if metadata.is_symlink() {
-            real.canonicalize().ok()?
-        } else {
-            self.parent(&real)?.join(real.file_name()?)
-        };
-        let mut places = self.roots.values().flat_map(Root::places);
-        let Some(place) = places.find(|place| canonical.starts_with(&place.canonical)) else {
-            report.gap(outside(
-                recorded,
-                "the recorded path lies outside the roots",
-            ));
-            return None;
-        };
-        let below = canonical.strip_prefix(&place.canonical).ok()?;
-        let home = self.world.home();
-        if is_secret_path(&below.to_string_lossy()) || is_settings_of_a_client(recorded, home) {
-            report.issue(secret(recorded));
-            return None;
-        }
-        let metadata = if metadata.is_symlink() {
-            canonical.metadata().ok()?
-        } else {
-            metadata
-        };
-        metadata
-            .is_file()
-            .then(|| Hit::new(self.world, real, recorded.to_owned(), &metadata, 0))
-    }
-
-    /// The canonical folder a file lies in; asked once for each folder.
-    fn parent(&mut self, path: &Path) -> Option<PathBuf> {
-        let parent = path.parent()?;
-        if let Some(known) = self.parents.get(parent) {
-            return known.clone();
-        }
-        let canonical = parent.canonicalize().ok();
-        self.parents.insert(parent.to_path_buf(), canonical.clone());
-        canonical
     }
 }
 

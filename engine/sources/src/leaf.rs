@@ -97,25 +97,44 @@ fn of_ops(ops: &Ops) -> impl Iterator<Item = Leaf<'_>> {
     (0..OPS.len()).filter_map(|number| nth(ops, number))
 }
 
-/// The test of that number, in the order of [`OPS`].
+/// The test of that number, in the order of [`OPS`]. Every field of [`Ops`] is named here, so that
+/// a new one cannot be forgotten: a test that is never asked would hold.
 fn nth(ops: &Ops, number: usize) -> Option<Leaf<'_>> {
+    let Ops {
+        present,
+        blank,
+        equals,
+        one_of,
+        matches,
+        uuid,
+        under,
+        exists,
+        dir_exists,
+        lock_held,
+        pid_alive,
+        newer_than,
+        same_as,
+        slug_of,
+        md5_of,
+        has,
+    } = ops;
     match number {
-        0 => ops.present.map(Leaf::Present),
-        1 => ops.blank.map(Leaf::Blank),
-        2 => ops.equals.as_ref().map(Leaf::Equals),
-        3 => ops.one_of.as_deref().map(Leaf::OneOf),
-        4 => ops.matches.as_deref().map(Leaf::Matches),
-        5 => ops.uuid.map(Leaf::Uuid),
-        6 => ops.under.as_ref().map(|name| Leaf::Under(name)),
-        7 => ops.exists.map(Leaf::Exists),
-        8 => ops.dir_exists.map(Leaf::DirExists),
-        9 => ops.lock_held.map(Leaf::LockHeld),
-        10 => ops.pid_alive.map(Leaf::PidAlive),
-        11 => ops.newer_than.as_ref().map(|span| Leaf::NewerThan(span.0)),
-        12 => ops.same_as.as_ref().map(|name| Leaf::SameAs(name)),
-        13 => ops.slug_of.as_ref().map(|name| Leaf::SlugOf(name)),
-        14 => ops.md5_of.as_ref().map(|name| Leaf::Md5Of(name)),
-        15 => ops.has.as_ref().map(Leaf::Has),
+        0 => present.map(Leaf::Present),
+        1 => blank.map(Leaf::Blank),
+        2 => equals.as_ref().map(Leaf::Equals),
+        3 => one_of.as_deref().map(Leaf::OneOf),
+        4 => matches.as_deref().map(Leaf::Matches),
+        5 => uuid.map(Leaf::Uuid),
+        6 => under.as_ref().map(|name| Leaf::Under(name)),
+        7 => exists.map(Leaf::Exists),
+        8 => dir_exists.map(Leaf::DirExists),
+        9 => lock_held.map(Leaf::LockHeld),
+        10 => pid_alive.map(Leaf::PidAlive),
+        11 => newer_than.as_ref().map(|span| Leaf::NewerThan(span.0)),
+        12 => same_as.as_ref().map(|name| Leaf::SameAs(name)),
+        13 => slug_of.as_ref().map(|name| Leaf::SlugOf(name)),
+        14 => md5_of.as_ref().map(|name| Leaf::Md5Of(name)),
+        15 => has.as_ref().map(Leaf::Has),
         _ => None,
     }
 }
@@ -278,6 +297,20 @@ mod tests {
         assert!(slug_matches(&long, &format!("{}-1abc", "-".repeat(200))));
         assert!(!slug_matches(&long, &"-".repeat(200)));
         assert!(!slug_matches(&"/".repeat(200), &"-".repeat(201)));
+    }
+
+    #[test]
+    fn every_test_that_a_rule_may_write_is_asked() {
+        for name in OPS {
+            let value = match name {
+                "in" => "[a]",
+                "newer_than" => "5s",
+                "equals" | "has" | "matches" | "under" | "same_as" | "slug_of" | "md5_of" => "a",
+                _ => "true",
+            };
+            let test: Test = serde_yaml::from_str(&format!("{{ {name}: {value} }}")).unwrap();
+            assert_eq!(leaves(&test).count(), 1, "{name}");
+        }
     }
 
     #[test]

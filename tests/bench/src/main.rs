@@ -107,9 +107,6 @@ enum Job {
         /// Measured runs of each command.
         #[arg(long, default_value_t = 9)]
         rounds: usize,
-        /// Also 50,000 sessions and 100,000 registry rows; takes minutes and some gigabytes.
-        #[arg(long)]
-        scale: bool,
     },
 }
 
@@ -142,8 +139,7 @@ fn main() -> ExitCode {
             axiowl,
             work,
             rounds,
-            scale,
-        } => report::run(&axiowl, &work, rounds, scale),
+        } => report::run(&axiowl, &work, rounds),
     };
     match done {
         Ok(text) => {

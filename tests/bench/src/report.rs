@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Runs every measurement.
-pub fn run(axiowl: &Path, work: &Path, rounds: usize, scale: bool) -> Result<String, Failure> {
+pub fn run(axiowl: &Path, work: &Path, rounds: usize) -> Result<String, Failure> {
     let mut out = String::new();
     let bench = Bench {
         axiowl,
@@ -18,17 +18,7 @@ pub fn run(axiowl: &Path, work: &Path, rounds: usize, scale: bool) -> Result<Str
     };
     bench.reference(&mut out)?;
     bench.length(&mut out)?;
-    bench.registry(
-        &mut out,
-        if scale {
-            &[100, 1_000, 10_000, 100_000]
-        } else {
-            &[100, 10_000]
-        },
-    )?;
-    if scale {
-        bench.sessions(&mut out)?;
-    }
+    bench.registry(&mut out, &[100, 10_000])?;
     Ok(out)
 }
 
@@ -141,45 +131,6 @@ impl Bench<'_> {
             costs[1].peak
         )?;
         Ok(())
-    }
-
-    /// Cost by the number of sessions, with a line of bars to see the shape.
-    fn sessions(&self, out: &mut String) -> Result<(), Failure> {
-        writeln!(
-            out,
-            "| files | scanner CPU ms | cold CPU ms | unchanged CPU ms | peak MB | cold µs a file |\n|---|---|---|---|---|---|"
-        )?;
-        let mut plot = Vec::new();
-        for (files, times) in [(1_300_u32, 0.2), (6_500, 1.0), (26_000, 4.0), (52_000, 8.0)] {
-            let home = match files {
-                6_500 => self.home("reference", &Plan::reference(1, 1.0, 1.0))?,
-                1_300 => self.home("short", &Plan::reference(1, 0.2, 1.0))?,
-                // Short transcripts: their length does not matter, the disk does.
-                _ => self.home(&format!("many{files}"), &Plan::reference(1, times, 0.05))?,
-            };
-            let kept = tempfile::tempdir()?;
-            let costs = in_turn(
-                &mut [
-                    &mut || self.scan(&home),
-                    &mut || self.discover(&home),
-                    &mut || self.discover_in(&home, kept.path()),
-                ],
-                self.rounds.min(5),
-            )?;
-            let cold = costs[1].cpu;
-            writeln!(
-                out,
-                "| {files} | {:.0} | {:.0} | {:.0} | {:.1} | {:.0} |",
-                costs[0].cpu * 1e3,
-                cold * 1e3,
-                costs[2].cpu * 1e3,
-                costs[1].peak,
-                cold * 1e6 / f64::from(files)
-            )?;
-            plot.push((files.to_string(), cold));
-        }
-        writeln!(out)?;
-        bars(out, "cold CPU by files", &plot)
     }
 
     /// Commands on the registry by its rows.

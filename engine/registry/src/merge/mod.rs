@@ -212,14 +212,10 @@ impl crate::Registry {
         report: &[DiscoveredAgent],
         options: &MergeOptions,
     ) -> Result<MergeReport, crate::RegistryError> {
-        // Most providers are on no given machine, and reading a big table for each costs more
-        // than finding out.
-        if report.is_empty() && !self.mentions(&options.provider)? {
-            return Ok(MergeReport::default());
-        }
-        let (mut merged, damaged) = match claims_aliases(report) {
-            true => self.update(|table| Ok(merge(&mut table.rows, report, options)))?,
-            false => self.update_of(&options.provider, |rows| merge(rows, report, options))?,
+        let (mut merged, damaged) = match self.reach(report, options)? {
+            Reach::Nothing => return Ok(MergeReport::default()),
+            Reach::Own => self.update_of(&options.provider, |rows| merge(rows, report, options))?,
+            Reach::All => self.update(|table| Ok(merge(&mut table.rows, report, options)))?,
         };
         merged.issues.extend(damaged);
         merged.issues.sort();
@@ -235,21 +231,43 @@ impl crate::Registry {
         report: &[DiscoveredAgent],
         options: &MergeOptions,
     ) -> Result<MergeReport, crate::RegistryError> {
+        match self.reach(report, options)? {
+            Reach::Nothing => Ok(MergeReport::default()),
+            Reach::Own => {
+                self.would_update_of(&options.provider, |rows| merge(rows, report, options))
+            }
+            Reach::All => Ok(self.load()?.merge(report, options)),
+        }
+    }
+
+    /// Which rows a report may change or ask about.
+    fn reach(
+        &self,
+        report: &[DiscoveredAgent],
+        options: &MergeOptions,
+    ) -> Result<Reach, crate::RegistryError> {
+        // Most providers are on no given machine, and reading a big table for each costs more
+        // than finding out.
         if report.is_empty() && !self.mentions(&options.provider)? {
-            return Ok(MergeReport::default());
+            return Ok(Reach::Nothing);
         }
-        match claims_aliases(report) {
-            true => Ok(self.load()?.merge(report, options)),
-            false => self.would_update_of(&options.provider, |rows| merge(rows, report, options)),
-        }
+        let mut texts = report.iter().flat_map(|found| &found.guarded_aliases);
+        Ok(match texts.any(|alias| !is_blank_name(alias.trim())) {
+            // A free text must lead to no other row of the whole table.
+            true => Reach::All,
+            false => Reach::Own,
+        })
     }
 }
 
-/// Whether a row wants to be found under a free text, which must lead to no other row of the whole
-/// table.
-fn claims_aliases(report: &[DiscoveredAgent]) -> bool {
-    let mut texts = report.iter().flat_map(|found| &found.guarded_aliases);
-    texts.any(|alias| !is_blank_name(alias.trim()))
+/// The rows that a merge has to do with.
+enum Reach {
+    /// None: the report is empty, and so is the table as to its provider.
+    Nothing,
+    /// Those of its provider.
+    Own,
+    /// Those of every provider.
+    All,
 }
 
 #[cfg(test)]

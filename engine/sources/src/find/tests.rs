@@ -20,6 +20,15 @@ impl Home {
     }
 
     fn run<T>(&self, act: impl FnOnce(&mut Finder, &mut Report) -> T) -> (T, Vec<Issue>) {
+        self.run_knowing(None, act)
+    }
+
+    /// The same with names that are known already.
+    fn run_knowing<T>(
+        &self,
+        known: Option<&dyn Fn(&str) -> bool>,
+        act: impl FnOnce(&mut Finder, &mut Report) -> T,
+    ) -> (T, Vec<Issue>) {
         let text = "axiowl: 1\nprovider: p\ntitle: t\nroots: { r: \"~/r [x]\", s: ~/s }\n";
         let rule: Rule = serde_yaml::from_str(text).unwrap();
         let world = World::real(
@@ -29,7 +38,8 @@ impl Home {
         );
         let (roots, _) = roots::resolve(&rule, &world);
         let mut report = Report::default();
-        let out = act(&mut Finder::new(&world, &roots, Kind::File), &mut report);
+        let mut finder = Finder::new(&world, &roots, Kind::File).passing_over(known);
+        let out = act(&mut finder, &mut report);
         (out, report.into_issues("s"))
     }
 
@@ -233,21 +243,13 @@ fn files_whose_names_say_that_they_are_known_are_counted_and_not_looked_at() {
         span: Default::default(),
     };
     let known = |name: &str| name == "1.jsonl";
-    let text = "axiowl: 1\nprovider: p\ntitle: t\nroots: { r: \"~/r [x]\" }\n";
-    let rule: Rule = serde_yaml::from_str(text).unwrap();
-    let world = World::real(
-        home.0.path().into(),
-        BTreeMap::new(),
-        Timestamp::from_millis(0),
-    );
-    let (roots, _) = roots::resolve(&rule, &world);
-    let mut report = Report::default();
-    let mut finder = Finder::new(&world, &roots, Kind::File).passing_over(Some(&known));
-    let hits = finder.find(&[pattern], "", &mut report);
-    let names: Vec<_> = hits.iter().map(|hit| hit.stem()).collect();
-    assert_eq!((names, finder.passed()), (vec!["2".into(), "2".into()], 1));
+    let ((names, passed), issues) = home.run_knowing(Some(&known), |finder, report| {
+        let hits = finder.find(&[pattern], "", report);
+        let names: Vec<_> = hits.iter().map(Hit::stem).collect();
+        (names, finder.passed())
+    });
+    assert_eq!((names, passed), (vec!["2".into(), "2".into()], 1));
     // What a symlink leads to decides, whatever its name says.
-    let issues = report.into_issues("s");
     assert_eq!(codes_of(&issues), [codes::OUTSIDE_ROOTS], "{issues:?}");
 }
 
